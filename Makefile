@@ -1,0 +1,52 @@
+# Everything runs in its own virtual environment, installed from constraints.txt.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.installed
+export DO_NOT_TRACK = 1
+
+.PHONY: demo test test-all bench ui typecheck lint wheel-test clean
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+# All tasks on the three replayed models, into the registry, then the leaderboard.
+demo: $(READY)
+	@for model in faithful overreaching gaming; do \
+	  $(BIN)/inspect eval tasks/grounding.py --model replay/$$model --display none --log-dir logs || exit 1; \
+	done
+	@$(BIN)/clinical-evals leaderboard
+
+test: lint typecheck
+	$(BIN)/python -m pytest -m "not slow"
+
+test-all: lint typecheck
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+# A type checker and import-linter do not see an editable install's mapped folders, so they get a copy.
+typecheck: $(READY)
+	@rm -rf build/typecheck
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --disable-pip-version-check --target build/typecheck .
+	MYPYPATH=build/typecheck $(BIN)/mypy -p clinical_evals
+	PYTHONPATH=build/typecheck $(BIN)/lint-imports
+
+# The wheel in an environment of its own, run from another folder.
+wheel-test: $(READY)
+	bash tests/wheel.sh $(PYTHON)
+
+bench: $(READY)
+	$(BIN)/python benchmarks/spans.py
+	$(BIN)/python benchmarks/context.py
+	$(BIN)/python benchmarks/registry_overhead.py
+
+ui: $(READY)
+	$(BIN)/clinical-evals ui
+
+clean:
+	rm -rf $(VENV) build dist mlruns logs

@@ -1,0 +1,1 @@
+"""Evaluation of clinical language models: grounding, ontology, summary, and a registry of results."""
