@@ -1,0 +1,34 @@
+"""`clinical-evals attacks`: what each trick is worth under either score."""
+
+import json
+
+import click
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--markdown", is_flag=True, help="Print a Markdown table, as in the README.")
+def attacks(as_json: bool, markdown: bool) -> None:
+    """Run every attack on the bundled notes, beside the honest runs.
+
+    Attacking graders are set beside an honest grader of the same claims, attacking extractors beside an
+    honest extraction. Exit code 1 if any attack raised the strict score or the grounded F1.
+    """
+    from clinical_evals.data import load_notes
+    from clinical_evals.grounding.attacks import run_attacks
+
+    rows = run_attacks([record for record in load_notes().records if record.gold])
+    if as_json:
+        click.echo(json.dumps([row._asdict() for row in rows], indent=2))
+    elif markdown:
+        click.echo("| run | what it does | published | strict | grounded F1 |\n|---|---|---:|---:|---:|")
+        for row in rows:
+            figures = f"{row.published:.3f} | {row.strict:.3f} | {row.grounded_f1:.3f}"
+            click.echo(f"| `{row.name}` | {row.what} | {figures} |")
+    else:
+        click.echo(f"{'run':<20} {'published':>9} {'strict':>7} {'F1':>7}  what it does")
+        for row in rows:
+            mark = "  RAISED" if row.raised else ""
+            figures = f"{row.published:>9.3f} {row.strict:>7.3f} {row.grounded_f1:>7.3f}"
+            click.echo(f"{row.name:<20} {figures}  {row.what}{mark}")
+    raise SystemExit(any(row.raised for row in rows))

@@ -1,0 +1,296 @@
+"""Strict evidence: does the quote show what the claim says?
+
+The published rule asks only whether a quote is somewhere in the note. Here every quote that backs
+`grounded` or `partial` is read: it must be made of whole words, be short enough to point at
+something, speak of the claim, carry the claim's numbers, and stand in a place that says the same of
+the patient as the claim does. Each failing has a name, and a claim with any failing is unsupported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import Literal, NamedTuple, get_args
+
+from .claims import Claim
+from .context import Assertion, ContextReader
+from .doses import numbers_agree
+from .quantities import Quantity, quantities
+from .spans import FoldedNote, Span
+from .verdicts import CheckedVerdict, Label
+from .wording import DECISIVE, OPPOSITES, Token, content_words, generic_stems, tokenize, weight
+
+__all__ = [
+    "MAX_QUOTE_WORDS",
+    "REASONS",
+    "NoteReader",
+    "Reason",
+    "StrictVerdict",
+    "check_evidence",
+    "mark_duplicates",
+]
+
+Reason = Literal[
+    "fake_span",
+    "no_span",
+    "mid_token_span",
+    "broad_span",
+    "off_claim_span",
+    "number_mismatch",
+    "opposite_word",
+    "negated",
+    "family_history",
+    "uncertain",
+    "hypothetical",
+    "discontinued",
+    "duplicate_claim",
+]
+REASONS: tuple[Reason, ...] = get_args(Reason)
+
+MAX_QUOTE_WORDS = 40
+_MOST_PLACES = 25  # of one quote in one note; more would only be a very common word
+_WIDEST_GAP = 5  # tokens between two words of one mention
+
+
+class Mention(NamedTuple):
+    """A place in the note that uses the claim's words."""
+
+    start: int
+    end: int
+    words: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class StrictVerdict:
+    """A claim's label once its evidence has been read.
+
+    Attributes:
+        label: The grader's label, or unsupported if any reason holds.
+        reasons: Why the label was lowered, in the order of `REASONS`; empty if it was not.
+        span: The place of the quote that was judged, None without a real quote.
+        mention: The place inside it that speaks of the claim, None if no place does.
+    """
+
+    label: Label
+    reasons: tuple[Reason, ...]
+    span: Span | None
+    mention: Mention | None
+
+
+class NoteReader:
+    """A note made ready for every check: folded for search, split for context.
+
+    Args:
+        note: The note as given.
+    """
+
+    def __init__(self, note: str) -> None:
+        self.note = note
+        self.folded = FoldedNote(note)
+        self.context = ContextReader(note)
+
+
+@dataclass(frozen=True, slots=True)
+class _ClaimWords:
+    core: frozenset[str]
+    least: float  # the weight that a mention must exceed
+    telling: frozenset[str]  # the core words that are not shared by many unlike things
+    every: frozenset[str]
+    detail: frozenset[str]  # what a problem's status says
+    numbers: tuple[Quantity, ...]
+    assertions: frozenset[Assertion]
+
+
+@lru_cache(maxsize=4096)
+def _claim_words(claim: Claim) -> _ClaimWords:
+    tokens = tokenize(claim.text)
+    core_tokens = tokenize(claim.core)
+    core = frozenset(content_words(core_tokens)) or frozenset(
+        word for token in core_tokens for word in token.words
+    )
+    return _ClaimWords(
+        core=core,
+        # Half of a drug's name is still its name ("insulin glargine"); half of "chest pain" is not.
+        least=weight(core) * (0.49 if claim.category == "medication" else 0.5),
+        telling=core - generic_stems(),
+        detail=frozenset(content_words(tokens)) - core if claim.category == "problem" else frozenset(),
+        every=frozenset(word for token in tokens for word in token.words),
+        numbers=tuple(quantities(claim.text, tokens)),
+        assertions=_assertions_by_word(ContextReader(claim.text), tokens),
+    )
+
+
+def _assertions_by_word(reader: ContextReader, tokens: Sequence[Token]) -> frozenset[Assertion]:
+    found: frozenset[Assertion] = frozenset()
+    for token in tokens:
+        found |= reader.assertions(token.start, token.end)
+    return found
+
+
+def check_evidence(note: NoteReader, verdict: CheckedVerdict) -> StrictVerdict:
+    """Read the evidence for one verdict.
+
+    Args:
+        note: The note.
+        verdict: The verdict as the published rules left it.
+
+    Returns:
+        The strict verdict. A quote that stands in several places is judged at the most favourable.
+    """
+    if verdict.claimed in (None, "unsupported"):
+        return StrictVerdict("unsupported", (), None, None)
+    if verdict.quote is None:
+        return StrictVerdict("unsupported", ("fake_span" if verdict.fake_quote else "no_span",), None, None)
+    best: StrictVerdict | None = None
+    for span in islice(note.folded.find_all(verdict.quote), _MOST_PLACES):
+        reasons, mention = _judge_place(note, verdict.claim, span)
+        if best is None or len(reasons) < len(best.reasons):
+            label = "unsupported" if reasons else verdict.claimed
+            best = StrictVerdict(label or "unsupported", reasons, span, mention)
+        if not reasons:
+            break
+    assert best is not None  # a kept quote stands somewhere
+    return best
+
+
+def _judge_place(note: NoteReader, claim: Claim, span: Span) -> tuple[tuple[Reason, ...], Mention | None]:
+    text = note.note[span.start : span.end]
+    tokens = tokenize(text, span.start)
+    words = _claim_words(claim)
+    general: set[Reason] = set()
+    if _cuts_token(note.note, span.start) or _cuts_token(note.note, span.end):
+        general.add("mid_token_span")
+    if _is_broad(note, span, text):
+        general.add("broad_span")
+    mentions = _mentions(note, words, tokens)
+    numbers = quantities(text, tokens, span.start)
+    if not mentions:
+        general.add("off_claim_span")
+        if not numbers_agree(words.numbers, numbers, (), note.note, span.start):
+            general.add("number_mismatch")
+        return _ordered(general), None
+    judged = [(_judge_mention(note, claim, words, mention, numbers), mention) for mention in mentions]
+    reasons, mention = min(judged, key=lambda pair: len(pair[0]))
+    return _ordered(general | reasons), mention
+
+
+def _ordered(reasons: set[Reason]) -> tuple[Reason, ...]:
+    return tuple(reason for reason in REASONS if reason in reasons)
+
+
+def _cuts_token(note: str, at: int) -> bool:
+    """Say whether the border before character `at` runs through a word or a number."""
+    if not 0 < at < len(note):
+        return False
+    before, after = note[at - 1], note[at]
+    if before.isalnum() and after.isalnum():
+        return True
+    if before.isdigit() and after in ".,/" and note[at + 1 : at + 2].isdigit():
+        return True
+    return before in ".,/" and after.isdigit() and at > 1 and note[at - 2].isdigit()
+
+
+def _is_broad(note: NoteReader, span: Span, text: str) -> bool:
+    if len(text.split()) > MAX_QUOTE_WORDS:
+        return True
+    _, first_end = note.context.segment(span.start, span.start + 1)
+    return first_end < span.end and len(text) > 0.8 * len(note.note.strip())
+
+
+def _mentions(note: NoteReader, words: _ClaimWords, tokens: Sequence[Token]) -> list[Mention]:
+    """Find the places in a quote that use most of the claim's words, a telling one among them."""
+    runs: list[list[Token]] = []
+    last = 0
+    segment_end = -1
+    for index, token in enumerate(tokens):
+        if not words.core.intersection(token.words):
+            continue
+        near = runs and token.start < segment_end and index - last <= _WIDEST_GAP + 1
+        # A list may break its line between two words of one name.
+        broken = runs and index - last == 1 and not note.note[tokens[last].end : token.start].strip()
+        if not (near or broken):
+            runs.append([])
+        runs[-1].append(token)
+        segment_end = note.context.segment(token.start, token.end)[1]
+        last = index
+    found = []
+    for run in runs:
+        said = words.core.intersection(word for token in run for word in token.words)
+        if weight(said) > words.least and (not words.telling or words.telling & said):
+            found.append(Mention(run[0].start, run[-1].end, said))
+    most = max((len(mention.words) for mention in found), default=0)
+    return [mention for mention in found if len(mention.words) == most]
+
+
+def _judge_mention(
+    note: NoteReader,
+    claim: Claim,
+    words: _ClaimWords,
+    mention: Mention,
+    numbers: Sequence[Quantity],
+) -> set[Reason]:
+    reasons: set[Reason] = set()
+    start, end = note.context.segment(mention.start, mention.end)
+    text = note.note[start:end]
+    around = tokenize(text, start)
+    if not numbers_agree(words.numbers, numbers, quantities(text, around, start), note.note, mention.start):
+        reasons.add("number_mismatch")
+    said = frozenset(word for token in around for word in token.words)
+    denied = {word for word in words.every - said if OPPOSITES.get(word, frozenset()) & said}
+    if denied:
+        reasons.add("opposite_word")
+    if any(not DECISIVE[word] & said for word in words.every - denied if word in DECISIVE):
+        reasons.add("off_claim_span")
+    if 2 * weight(words.detail & said) < weight(words.detail - denied):
+        reasons.add("off_claim_span")
+    of_note = note.context.assertions(mention.start, mention.end)
+    of_words = of_note | _assertions_by_word(
+        note.context, [token for token in around if mention.start <= token.start < mention.end]
+    )
+    reasons.update(of_note - words.assertions)
+    # A claim that denies, or speaks of a relative or a stopped drug, needs a place that does too.
+    reasons.update(words.assertions.intersection(("negated", "family_history", "discontinued")) - of_words)
+    if claim.category == "problem" and "allergi" in words.every:
+        reasons.discard("discontinued")
+    return reasons
+
+
+def mark_duplicates(claims: Sequence[Claim], verdicts: Sequence[StrictVerdict]) -> list[StrictVerdict]:
+    """Lower every supported claim that says again what an earlier supported claim said.
+
+    A claim repeats another of its category when both have the same words and numbers, or when all
+    words of one are among the other's and both point to the same place in the note.
+
+    Args:
+        claims: The claims in order.
+        verdicts: Their strict verdicts.
+
+    Returns:
+        The verdicts with `duplicate_claim` added where it applies.
+    """
+    kept: list[tuple[Claim, StrictVerdict]] = []
+    marked: list[StrictVerdict] = []
+    for claim, verdict in zip(claims, verdicts, strict=True):
+        if verdict.label == "unsupported":
+            marked.append(verdict)
+        elif any(_repeats(claim, verdict, *earlier) for earlier in kept):
+            marked.append(StrictVerdict("unsupported", ("duplicate_claim",), verdict.span, verdict.mention))
+        else:
+            kept.append((claim, verdict))
+            marked.append(verdict)
+    return marked
+
+
+def _repeats(claim: Claim, verdict: StrictVerdict, other_claim: Claim, other: StrictVerdict) -> bool:
+    if claim.category != other_claim.category:
+        return False
+    mine, theirs = _claim_words(claim), _claim_words(other_claim)
+    same_numbers = {number[1:] for number in mine.numbers} == {number[1:] for number in theirs.numbers}
+    if mine.core == theirs.core and same_numbers and mine.assertions == theirs.assertions:
+        return True
+    if verdict.mention is None or other.mention is None:
+        return False
+    overlap = verdict.mention.start < other.mention.end and other.mention.start < verdict.mention.end
+    return overlap and (mine.core <= theirs.core or theirs.core <= mine.core)

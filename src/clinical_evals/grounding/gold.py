@@ -1,0 +1,186 @@
+"""What a careful reader finds in a note, and how much of it an extraction found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from .claims import CATEGORIES, Category, Claim
+from .evidence import StrictVerdict
+from .wording import content_words, generic_stems, tokenize
+
+__all__ = ["Gold", "GoldItem", "Injection", "Lure", "QuotedSpan", "found_items", "harmonic_mean"]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class QuotedSpan(_Record):
+    """A stretch of the note: its words, and where they stand (characters, end exclusive)."""
+
+    quote: str = Field(min_length=1)
+    start: int = Field(ge=0)
+    end: int = Field(gt=0)
+
+
+class _Item(_Record):
+    aliases: list[str] = Field(default_factory=list)
+    spans: list[QuotedSpan] = Field(min_length=1)
+
+
+class GoldProblem(_Item):
+    """A condition or complaint that the note states."""
+
+    condition: str
+    status: str | None = None
+
+
+class GoldMedication(_Item):
+    """A drug that the note says the patient takes or is started on."""
+
+    name: str
+    dosage: str | None = None
+    frequency: str | None = None
+    route: str | None = None
+
+
+class GoldPlanItem(_Item):
+    """Something that the note orders, advises or arranges."""
+
+    activity: str
+
+
+class Gold(_Record):
+    """Everything that should be found in a note."""
+
+    problems: list[GoldProblem] = Field(default_factory=list)
+    medications: list[GoldMedication] = Field(default_factory=list)
+    plan: list[GoldPlanItem] = Field(default_factory=list)
+
+    def items(self) -> list[GoldItem]:
+        """Give the items of all three kinds in one form."""
+        return [
+            *(GoldItem("problem", item.condition, item) for item in self.problems),
+            *(GoldItem("medication", item.name, item) for item in self.medications),
+            *(GoldItem("plan", item.activity, item) for item in self.plan),
+        ]
+
+
+class GoldItem:
+    """One thing to be found.
+
+    Args:
+        category: Problem, medication or plan.
+        core: The condition, drug name or activity.
+        item: The record, for its other names and its places in the note.
+    """
+
+    def __init__(self, category: Category, core: str, item: _Item) -> None:
+        self.category = category
+        self.core = core
+        self.names = [frozenset(content_words(tokenize(name))) for name in (core, *item.aliases)]
+        self.spans = item.spans
+
+
+LureKind = Literal[
+    "reading", "ruled_out", "negated", "family", "stopped", "conditional", "uncertain", "wrong_dose", "other"
+]
+
+
+class Lure(QuotedSpan):
+    """A claim that a careless reader would make, and the best quote a dishonest grader could cite."""
+
+    kind: LureKind
+    category: Category
+    claim: str
+
+
+class Injection(_Record):
+    """Text that somebody put into the note to move the evaluation.
+
+    Attributes:
+        goal: `inflate` (better verdicts), `plant` (a claim that is not so), `suppress` (a claim left out).
+        target: What is to be planted or suppressed.
+        at: Where in the clean note the text goes in, in characters.
+        text: The text.
+    """
+
+    goal: Literal["inflate", "plant", "suppress"]
+    target: str | None = None
+    at: int = Field(ge=0)
+    text: str = Field(min_length=1)
+
+    def applied_to(self, note: str) -> str:
+        """Give the injected twin of a clean note."""
+        return note[: self.at] + self.text + note[self.at :]
+
+
+def found_items(
+    gold: Gold, claims: Sequence[Claim], verdicts: Sequence[StrictVerdict]
+) -> dict[Category, tuple[int, int]]:
+    """Count the gold items that strictly supported claims found, each claim finding one at most.
+
+    Args:
+        gold: What should be found.
+        claims: The claims.
+        verdicts: Their strict verdicts; claims without strict support find nothing.
+
+    Returns:
+        For each category: items found, items in all.
+    """
+    counts: dict[Category, tuple[int, int]] = {}
+    for category in CATEGORIES:
+        items = [item for item in gold.items() if item.category == category]
+        mine = [
+            (claim, verdict)
+            for claim, verdict in zip(claims, verdicts, strict=True)
+            if claim.category == category and verdict.label != "unsupported"
+        ]
+        counts[category] = (_matched(items, mine), len(items))
+    return counts
+
+
+def _matched(items: Sequence[GoldItem], claims: Sequence[tuple[Claim, StrictVerdict]]) -> int:
+    if not items or not claims:
+        return 0
+    from scipy.optimize import linear_sum_assignment
+
+    fits = np.array(
+        [[_fits(item, claim, verdict) for claim, verdict in claims] for item in items], dtype=float
+    )
+    rows, columns = linear_sum_assignment(fits, maximize=True)
+    return int(fits[rows, columns].sum())
+
+
+def _fits(item: GoldItem, claim: Claim, verdict: StrictVerdict) -> bool:
+    """Say whether a claim is about a gold item.
+
+    Either their words are mostly the same, or they share at least half of the item's words and the
+    claim's evidence lies where the item stands in the note.
+    """
+    words = frozenset(content_words(tokenize(claim.core)))
+    mention = verdict.mention
+    same_place = mention is not None and any(
+        mention.start < span.end and span.start < mention.end for span in item.spans
+    )
+    for name in item.names:
+        shared = name & words
+        telling = name - generic_stems()
+        if telling and not telling & shared:
+            continue
+        if 3 * len(shared) >= len(name) + len(words) and shared:  # token F1 of two thirds or more
+            return True
+        if same_place and 2 * len(shared) >= min(len(name), len(words)) and shared:
+            return True
+    return False
+
+
+def harmonic_mean(one: float | None, other: float | None) -> float | None:
+    """Give the harmonic mean of two shares; None if either is undefined, 0 if both are 0."""
+    if one is None or other is None:
+        return None
+    return 2 * one * other / (one + other) if one + other else 0.0

@@ -1,0 +1,203 @@
+"""How one note is scored: `score_note`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from clinical_evals.signature import signature
+
+from .claims import CATEGORIES, MAX_CLAIMS, Extraction, build_claims
+from .evidence import MAX_QUOTE_WORDS, REASONS, NoteReader, StrictVerdict, check_evidence, mark_duplicates
+from .gold import Gold, found_items, harmonic_mean
+from .prompts import prompts_digest
+from .verdicts import FORMULA, LABELS, CheckedVerdict, grounding_score, reconcile
+from .wording import synonyms_digest
+
+__all__ = ["GroundingResult", "score_note", "score_note_read"]
+
+
+@dataclass(frozen=True, slots=True)
+class GroundingResult:
+    """Everything that code found out about one extraction and its grading.
+
+    Attributes:
+        verdicts: The published verdict of each claim.
+        strict: The strict verdict of each claim, in the same order.
+        counts: Whole numbers from which every score follows; no text. Also per category
+            (`problem_…`, `medication_…`, `plan_…`).
+        has_gold: Whether the note has gold annotations.
+    """
+
+    verdicts: tuple[CheckedVerdict, ...]
+    strict: tuple[StrictVerdict, ...]
+    counts: dict[str, int]
+    has_gold: bool
+
+    @property
+    def score(self) -> float | None:
+        """The published score, 0 to 1; None with no claims."""
+        return self.published()
+
+    def published(self, prefix: str = "") -> float | None:
+        """The published score of all claims, or of one category (`problem_` …)."""
+        counts = self.counts
+        return grounding_score(
+            counts[f"{prefix}grounded"], counts[f"{prefix}partial"], counts[f"{prefix}claims"]
+        )
+
+    def strict_score(self, prefix: str = "") -> float | None:
+        """The strict score of all claims or one category, 0 to 1.
+
+        With no claims it is 0 where the gold annotations hold something (silence must not pay) and
+        None where they hold nothing or there are none.
+        """
+        counts = self.counts
+        score = grounding_score(
+            counts[f"{prefix}strict_grounded"], counts[f"{prefix}strict_partial"], counts[f"{prefix}claims"]
+        )
+        return 0.0 if score is None and counts.get(f"{prefix}gold") else score
+
+    def recall(self, prefix: str = "") -> float | None:
+        """The share of gold items that strictly supported claims found; None without gold items."""
+        total = self.counts.get(f"{prefix}gold", 0)
+        return self.counts[f"{prefix}found"] / total if total else None
+
+    def grounded_f1(self, prefix: str = "") -> float | None:
+        """The harmonic mean of strict score and recall; None where either is undefined."""
+        return harmonic_mean(self.strict_score(prefix), self.recall(prefix))
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the result under the published field names, with the strict figures beside them."""
+        counts = self.counts
+        result: dict[str, Any] = {
+            "verdicts": [
+                {
+                    "id": verdict.claim.id,
+                    "category": verdict.claim.category,
+                    "text": verdict.claim.text,
+                    "label": verdict.label,
+                    "supportingQuote": verdict.quote,
+                    "rationale": verdict.rationale,
+                    "start": (strict.span or verdict.span).start if verdict.span else None,
+                    "end": (strict.span or verdict.span).end if verdict.span else None,
+                    "strictLabel": strict.label,
+                    "reasons": list(strict.reasons),
+                }
+                for verdict, strict in zip(self.verdicts, self.strict, strict=True)
+            ],
+            "counts": {**{label: counts[label] for label in LABELS}, "total": counts["claims"]},
+            "score": self.score,
+            "formula": FORMULA,
+            "strictScore": self.strict_score(),
+            "strictCounts": {
+                **{label: counts[f"strict_{label}"] for label in LABELS},
+                "total": counts["claims"],
+            },
+            "truncated": counts["truncated"],
+            "invalidLabels": counts["invalid_labels"],
+            "unknownIds": counts["unknown_ids"],
+        }
+        if self.has_gold:
+            result |= {"recall": self.recall(), "groundedF1": self.grounded_f1()}
+        return result
+
+
+def score_note(
+    note: str,
+    extraction: Extraction,
+    verdicts: Sequence[object],
+    *,
+    max_claims: int = MAX_CLAIMS,
+    gold: Gold | None = None,
+) -> GroundingResult:
+    """Score an extraction against its note from a grader's verdicts.
+
+    Nothing a model says is taken on trust: quotes are looked up in the note, labels follow from what
+    was found, and the figures are counted here.
+
+    Args:
+        note: The note.
+        extraction: What was extracted.
+        verdicts: The grader's verdicts, mappings with `id`, `label`, `supportingQuote`, `rationale`.
+        max_claims: The most claims that are graded.
+        gold: What should have been found, if known.
+
+    Returns:
+        The verdicts, their reasons and the counts.
+
+    Raises:
+        ValueError: `max_claims` is below 1.
+    """
+    return score_note_read(NoteReader(note), extraction, verdicts, max_claims=max_claims, gold=gold)
+
+
+def score_note_read(
+    note: NoteReader,
+    extraction: Extraction,
+    verdicts: Sequence[object],
+    *,
+    max_claims: int = MAX_CLAIMS,
+    gold: Gold | None = None,
+) -> GroundingResult:
+    """Do as `score_note` with a note that is already made ready, for scoring it many times."""
+    claims, truncated = build_claims(extraction, max_claims)
+    checked = reconcile(note.folded, claims, verdicts)
+    strict = mark_duplicates(claims, [check_evidence(note, verdict) for verdict in checked.verdicts])
+    counts = {
+        "truncated": truncated,
+        "invalid_labels": checked.invalid_labels,
+        "unknown_ids": checked.unknown_ids,
+        "repeated_ids": checked.repeated_ids,
+        "missing_verdicts": checked.missing,
+    }
+    for prefix in ("", *(f"{category}_" for category in CATEGORIES)):
+        chosen = [
+            (verdict, lowered)
+            for verdict, lowered in zip(checked.verdicts, strict, strict=True)
+            if not prefix or prefix == f"{verdict.claim.category}_"
+        ]
+        counts[f"{prefix}claims"] = len(chosen)
+        for label in LABELS:
+            counts[f"{prefix}{label}"] = sum(verdict.label == label for verdict, _ in chosen)
+            counts[f"{prefix}strict_{label}"] = sum(lowered.label == label for _, lowered in chosen)
+    for reason in REASONS:
+        counts[f"reason_{reason}"] = sum(reason in lowered.reasons for lowered in strict)
+    if gold is not None:
+        by_category = found_items(gold, claims, strict)
+        for prefix in ("", *(f"{category}_" for category in CATEGORIES)):
+            counts[f"{prefix}found"] = sum(
+                found
+                for category, (found, _) in by_category.items()
+                if not prefix or prefix == f"{category}_"
+            )
+            counts[f"{prefix}gold"] = sum(
+                total
+                for category, (_, total) in by_category.items()
+                if not prefix or prefix == f"{category}_"
+            )
+    return GroundingResult(checked.verdicts, tuple(strict), counts, gold is not None)
+
+
+VERSION = 1
+"""Raised whenever the code here comes to other numbers from the same answers."""
+
+
+def scorer_signature(*, max_claims: int = MAX_CLAIMS, finished: bool = False) -> str:
+    """Write the one line that names every setting that can change a grounding number.
+
+    Args:
+        max_claims: The most claims that are graded.
+        finished: The extractions were given, so the extraction prompt was not used.
+    """
+    return signature(
+        "grounding",
+        VERSION,
+        max_claims=max_claims,
+        max_quote_words=MAX_QUOTE_WORDS,
+        partial=0.5,
+        prompts=prompts_digest(),
+        source="finished" if finished else "extracted",
+        synonyms=synonyms_digest(),
+    )
