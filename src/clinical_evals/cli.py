@@ -1,0 +1,57 @@
+"""The command `clinical-evals`. Each subcommand is imported when it is used, so that `--help` is quick."""
+
+import importlib
+import io
+import sys
+
+import click
+
+_COMMANDS = {
+    "attacks": ("clinical_evals.cli_attacks:attacks", "Show what each attack gains under either score."),
+    "ground": ("clinical_evals.cli_ground:ground", "Score how well an extraction is grounded in one note."),
+    "import": (
+        "clinical_evals.cli_registry:import_",
+        "Bring spooled results and .eval logs into the registry.",
+    ),
+    "leaderboard": ("clinical_evals.cli_registry:leaderboard", "Rank the runs in the registry."),
+    "record": ("clinical_evals.cli_record:record", "Turn the log of a run into a replay fixture."),
+    "ui": ("clinical_evals.cli_registry:ui", "Open the registry in the MLflow UI on 127.0.0.1."),
+}
+
+
+class _LazyGroup(click.Group):
+    """A group that knows its commands' one-line help without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, name = _COMMANDS[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(module), name)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{module}:{name} is no click command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_text) for name, (_, help_text) in _COMMANDS.items()])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="clinical-evals", prog_name="clinical-evals")
+def cli() -> None:
+    """Evaluate clinical language models with numbers that are computed in code.
+
+    Exit codes: 0 done, 1 the thing asked found a failure, 2 unusable input.
+    """
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Notes hold characters that some terminals cannot show; a report is still worth having.
+            stream.reconfigure(errors="backslashreplace")
+    cli()
