@@ -59,11 +59,6 @@ class FoldedNote:
 
     def __init__(self, note: str) -> None:
         self.note = note
-        lowered = _lower(note)
-        for space in _ASCII_SPACES if note.isascii() else _ODD_SPACES:
-            lowered = lowered.replace(space, " ")
-        self._spaced = lowered
-        self._stretched = len(lowered) != len(note)  # only "İ" lower-cases to two characters
 
     def find(self, quote: str) -> Span | None:
         """Find a place where a quote stands in the note.
@@ -72,15 +67,18 @@ class FoldedNote:
             quote: The quote as the model gave it.
 
         Returns:
-            The first place with single spaces between the words if there is one, else the first place;
-            None when the note does not hold the quote or the quote is blank.
+            The first place that is the quote to the letter if there is one, else the first with single
+            spaces between the words, else the first; None when the note does not hold the quote or the
+            quote is blank.
         """
-        wanted = fold(quote)
-        if not wanted:
-            return None
+        # Most quotes are copied to the letter, most others stand on one line: both spare the note's folding.
+        exact = quote.strip()
+        at = self.note.find(exact) if exact else -1
+        if at >= 0:
+            return Span(at, at + len(exact))
         if not self._stretched:
-            # Most quotes stand on one line: this spares most notes the work of closing up their spaces.
-            at = self._spaced.find(wanted)
+            wanted = fold(quote)
+            at = self._spaced.find(wanted) if wanted else -1
             if at >= 0:
                 return Span(at, at + len(wanted))
         return next(self.find_all(quote), None)
@@ -103,6 +101,17 @@ class FoldedNote:
             if span is not None:
                 yield span
             at = self._folded.text.find(wanted, at + 1)
+
+    @cached_property
+    def _spaced(self) -> str:
+        spaced = _lower(self.note)
+        for space in _ASCII_SPACES if spaced.isascii() else _ODD_SPACES:
+            spaced = spaced.replace(space, " ")
+        return spaced
+
+    @cached_property
+    def _stretched(self) -> bool:
+        return len(self._spaced) != len(self.note)  # only "İ" lower-cases to two characters
 
     @cached_property
     def _folded(self) -> _ShiftedText | _StretchedText:
