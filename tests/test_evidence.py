@@ -71,6 +71,8 @@ CASES = [
     ("CT head if headache recurs.", "plan", "CT head", "CT head", ["hypothetical"]),
     ("CT head if headache recurs.", "plan", "CT head if headache recurs", "CT head if headache recurs", []),
     ("Stopped ibuprofen last week.", "medications", {"name": "ibuprofen"}, "ibuprofen", ["discontinued"]),
+    ("Takes ibuprofen 400 mg daily.\nPlan: discontinue ibuprofen.", "medications", {"name": "ibuprofen"}, "ibuprofen 400 mg daily", ["discontinued"]),
+    ("Takes ibuprofen 400 mg daily.\nPlan: continue ibuprofen.", "medications", {"name": "ibuprofen"}, "ibuprofen 400 mg daily", []),
     ("Stopped ibuprofen last week.", "plan", "stopped ibuprofen", "Stopped ibuprofen", []),
 ]  # fmt: skip
 

@@ -8,9 +8,10 @@ the patient as the claim does. Each failing has a name, and a claim with any fai
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
@@ -90,6 +91,11 @@ class NoteReader:
         self.note = note
         self.folded = FoldedNote(note)
         self.context = ContextReader(note)
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The whole note's tokens."""
+        return tokenize(self.note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +260,29 @@ def _judge_mention(
     reasons.update(words.assertions.intersection(("negated", "family_history", "discontinued")) - of_words)
     if claim.category == "problem" and "allergi" in words.every:
         reasons.discard("discontinued")
+    if (
+        claim.category == "medication"
+        and "discontinued" not in words.assertions
+        and _ended(note, words, mention)
+    ):
+        reasons.add("discontinued")
     return reasons
+
+
+_STOP = re.compile(r"\b(?:stop|quit|discontinu\w*|d/?c)(?:p?ed|'?d)?\b", re.IGNORECASE)
+
+
+def _ended(note: NoteReader, words: _ClaimWords, mention: Mention) -> bool:
+    """Say whether the note's last word on a drug, somewhere behind the mention, is that it is stopped."""
+    named = words.telling or words.core
+    last = next((token for token in reversed(note.tokens) if named.intersection(token.words)), None)
+    if last is None or last.start < mention.end:
+        return False
+    start, end = note.context.segment(last.start, last.end)
+    # A drug on hold for a day is still the patient's drug.
+    return bool(_STOP.search(note.note, start, end)) and "discontinued" in note.context.assertions(
+        last.start, last.end
+    )
 
 
 def mark_duplicates(claims: Sequence[Claim], verdicts: Sequence[StrictVerdict]) -> list[StrictVerdict]:

@@ -84,12 +84,13 @@ _DECISIVE_WORDS = (
     "low decreased reduced down below",
     "abnormal",
     "uncontrolled",
+    "active ongoing",
     "left",
     "right",
 )
 
 # One-letter sides, written large; an L behind a number is a litre.
-_AFTER_NUMBER = re.compile(r"(?<!\w)[\d.,/]+\s*$")
+_AFTER_NUMBER = re.compile(r"(?<!\w)\d(?:[\d.,/]*\d)?\s*$")
 _SIDES = {"R": "right", "L": "left", "Rt": "right", "Lt": "left", "RT": "right", "LT": "left"}
 
 
