@@ -31,7 +31,7 @@ lint: $(READY)
 
 # A type checker and import-linter do not see an editable install's mapped folders, so they get a copy.
 typecheck: $(READY)
-	@rm -rf build/typecheck
+	@rm -rf build
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --disable-pip-version-check --target build/typecheck .
 	MYPYPATH=build/typecheck $(BIN)/mypy -p clinical_evals
 	PYTHONPATH=build/typecheck $(BIN)/lint-imports

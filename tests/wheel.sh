@@ -6,8 +6,8 @@ root="$(cd "$(dirname "$0")/.." && pwd)"
 place="$(mktemp -d)"
 trap 'rm -rf "$place"' EXIT
 cd "$root"
+rm -rf build/lib build/bdist.*  # or modules that are gone would be packed again
 "$root/.venv/bin/python" -m pip wheel --quiet --no-deps --no-build-isolation --disable-pip-version-check -w "$place/dist" .
-rm -rf "$root/build/lib" "$root"/build/bdist.*
 "$python" -m venv "$place/venv"
 "$place/venv/bin/python" -m pip install --quiet --disable-pip-version-check -c "$root/constraints.txt" "$place"/dist/*.whl
 mkdir "$place/elsewhere"
