@@ -1,0 +1,98 @@
+"""A run's rows summed up: the only place where aggregates are computed, for sending and for recounting."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+from clinical_evals.registry.names import safe_name, stored_names
+from clinical_evals.registry.record import MetricFacts, RunRecord, SampleRow
+from clinical_evals.statistics import summarise
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregates:
+    """What a run comes to.
+
+    Attributes:
+        metrics: Numbers by stored name, all finite.
+        status: `FINISHED` if anything was scored, else `FAILED`.
+        unscored: Number of samples by cause that the model under test did not cause.
+        failed: Number of samples by cause that it did cause, and that count 0.
+        attempted: Number of different samples that were attempted in every epoch.
+    """
+
+    metrics: dict[str, float]
+    status: Literal["FINISHED", "FAILED"]
+    unscored: dict[str, int]
+    failed: dict[str, int]
+    attempted: int
+
+
+def aggregate(record: RunRecord) -> Aggregates:
+    """Compute every aggregate of a run from its rows."""
+    tried = [row for row in record.rows if row.status != "cancelled"]
+    scored = [row for row in tried if row.status in ("scored", "failed")]
+    unscored = Counter(row.cause or "not scored" for row in tried if row.status == "unscored")
+    failed = Counter(row.cause or "other reason" for row in tried if row.status == "failed")
+    metrics: dict[str, float] = {
+        "samples": len(tried),
+        "scored": len(scored),
+        "unscored": len(tried) - len(scored),
+        **{f"unscored_{_slug(cause)}": number for cause, number in unscored.items()},
+        **{f"failed_{_slug(cause)}": number for cause, number in failed.items()},
+        **{safe_name(name): value for name, value in record.totals.items()},
+    }
+    if tried:
+        metrics["unscored_rate"] = (len(tried) - len(scored)) / len(tried)
+    if scored:
+        metrics["model_failure_rate"] = failed.total() / len(scored)
+    counts: Counter[str] = Counter()
+    for row in scored:
+        counts.update(row.counts)
+    metrics |= {f"count_{safe_name(name)}": number for name, number in counts.items()}
+    stored = stored_names(record.metrics)
+    for name, facts in record.metrics.items():
+        for kind, value in _around_mean(name, facts, scored, len(tried) - len(scored)).items():
+            metrics[stored[name, kind]] = value
+    return Aggregates(
+        metrics={name: float(value) for name, value in metrics.items() if math.isfinite(value)},
+        status="FINISHED" if scored else "FAILED",
+        unscored=dict(sorted(unscored.items())),
+        failed=dict(sorted(failed.items())),
+        attempted=_attempted(tried, record.epochs),
+    )
+
+
+def _around_mean(name: str, facts: MetricFacts, scored: list[SampleRow], unscored: int) -> dict[str, float]:
+    """Return the mean of one metric and what surrounds it; what is undefined is NaN."""
+    rows = [row for row in scored if name in row.values]
+    if not rows:
+        return {}
+    values = [math.nan if row.values[name] is None else float(row.values[name] or 0) for row in rows]
+    summary = summarise(values, [row.family for row in rows])
+    figures = {
+        "": summary.mean,
+        "stderr": summary.stderr,
+        "lower": summary.lower,
+        "upper": summary.upper,
+        "n": summary.n,
+        "undefined": len(rows) - summary.n,
+    }
+    if unscored and facts.range is not None and summary.n:
+        # Had the unscored samples been scored, the mean would lie between these.
+        ends = [
+            (summary.mean * summary.n + end * unscored) / (summary.n + unscored)
+            for end in sorted(facts.range)
+        ]
+        figures["worst"], figures["best"] = ends if facts.higher_is_better else reversed(ends)
+    return figures
+
+
+def _attempted(tried: list[SampleRow], epochs: int) -> int:
+    per_sample = Counter(row.sample for row in tried)
+    return sum(number >= epochs for number in per_sample.values())
+
+
+def _slug(cause: str) -> str:
+    return cause.replace(" ", "_")

@@ -1,0 +1,215 @@
+"""Which runs can be compared, and in which order they stand.
+
+Only runs of one task over the same data, scored by the same rules, with every sample of the dataset
+attempted, are ranked together. What cannot be compared is shown apart, with what differs.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from clinical_evals.registry.runs import RunView
+
+MOST_UNSCORED = 0.05
+"""Share of unscored samples above which a run is not comparable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A ranked run. `rank` is None if the run has no value to be ranked by; equal values share a rank."""
+
+    rank: int | None
+    run: RunView
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One table: runs that can be compared.
+
+    Attributes:
+        task: The task.
+        signature: Scorer signature of all its runs.
+        headline: The metric that it is ranked by.
+        metrics: Names of the metrics to show, the headline first.
+        places: Ranked runs, best first.
+        apart: Runs that cannot be ranked, each with what differs.
+        differs: What sets it apart from the first table of the same task; empty for the first.
+    """
+
+    task: str
+    signature: str
+    headline: str
+    metrics: tuple[str, ...]
+    places: tuple[Place, ...]
+    apart: tuple[Place, ...]
+    differs: str
+
+
+def build_boards(
+    runs: Iterable[RunView],
+    *,
+    by: str | None = None,
+    every_run: bool = False,
+    worst_first: bool = False,
+    most_unscored: float = MOST_UNSCORED,
+) -> list[Board]:
+    """Group runs into tables and rank each.
+
+    Args:
+        runs: The runs.
+        by: The metric to rank by; default: the headline metric that the task declares.
+        every_run: Show all runs, not only the latest of each model with the same grader and arguments.
+        worst_first: Turn the order round; a run without a value still comes last.
+        most_unscored: Share of unscored samples above which a run is not comparable.
+
+    Returns:
+        Tables by task; within a task, the one with the latest ranked run first.
+    """
+    groups: dict[tuple[str, str, str], list[RunView]] = defaultdict(list)
+    for run in runs:
+        groups[run.task, run.dataset.digest, run.signature].append(run)
+    by_task: dict[str, list[list[RunView]]] = defaultdict(list)
+    for (task, _, _), group in groups.items():
+        by_task[task].append(sorted(group, key=lambda run: (run.created, run.eval_id)))
+    boards = []
+    for task in sorted(by_task):
+        tables = sorted(by_task[task], key=lambda group: _importance(group, most_unscored), reverse=True)
+        for group in tables:
+            differs = _difference(group[-1], tables[0][-1]) if group is not tables[0] else ""
+            boards.append(_board(group, differs, by, every_run, worst_first, most_unscored))
+    return boards
+
+
+def what_differs(run: RunView, most_unscored: float = MOST_UNSCORED) -> str:
+    """Say why a run cannot be ranked; empty if it can."""
+    if run.rows and not run.scored:
+        return f"0 of {run.rows} scored: {_listed(run.unscored)}"
+    if run.attempted < run.dataset.samples:
+        return f"{run.attempted} of {run.dataset.samples} samples"
+    if not run.rows:
+        return "no samples"
+    if run.unscored_rate > most_unscored:
+        return f"not comparable: {run.unscored_rate:.0%} unscored ({_listed(run.unscored)})"
+    return ""
+
+
+def _board(
+    group: Sequence[RunView],
+    differs: str,
+    by: str | None,
+    every_run: bool,
+    worst_first: bool,
+    most_unscored: float,
+) -> Board:
+    newest = group[-1]
+    headline = by or newest.headline
+    excluded = {run.run_id: what_differs(run, most_unscored) for run in group}
+    shown = _latest(group, excluded, every_run)
+    ranked = [run for run in shown if not excluded[run.run_id]]
+    apart = [run for run in shown if excluded[run.run_id]]
+    facts = newest.facts.get(headline)
+    places = _rank(ranked, headline, facts is None or facts.higher_is_better, worst_first)
+    declared = [name for name, fact in newest.facts.items() if fact.range is not None] or list(newest.facts)
+    return Board(
+        task=newest.task,
+        signature=newest.signature,
+        headline=headline,
+        metrics=tuple(dict.fromkeys([headline, *declared])),
+        places=places,
+        apart=tuple(Place(None, run, excluded[run.run_id]) for run in reversed(apart)),
+        differs=differs,
+    )
+
+
+def _importance(group: Sequence[RunView], most_unscored: float) -> tuple[bool, str]:
+    ranked = [run.created for run in group if not what_differs(run, most_unscored)]
+    return bool(ranked), max(ranked, default=group[-1].created)
+
+
+def _latest(runs: Sequence[RunView], excluded: Mapping[str, str], every_run: bool) -> list[RunView]:
+    """Keep the latest run of each contender, a model with its grader and arguments.
+
+    A run that cannot be ranked hides none that can, nor one that differs otherwise.
+    """
+    if every_run:
+        return list(runs)
+    contenders = {(run.model, run.grader, run.arguments, excluded[run.run_id]): run for run in runs}
+    return sorted(contenders.values(), key=lambda run: (run.created, run.eval_id))
+
+
+def _rank(runs: list[RunView], metric: str, higher: bool, worst_first: bool) -> tuple[Place, ...]:
+    values = {run.run_id: run.figure(metric).mean for run in runs}
+    defined = [run for run in runs if not math.isnan(values[run.run_id])]
+    ordered = sorted(
+        defined, key=lambda run: (values[run.run_id] * (-1 if higher else 1), run.model, run.created)
+    )
+    best_first = [values[run.run_id] for run in ordered]
+    places = [
+        Place(best_first.index(values[run.run_id]) + 1, run, _note(run, metric, runs)) for run in ordered
+    ]
+    if worst_first:
+        places.reverse()
+    missing = [run for run in runs if math.isnan(values[run.run_id])]
+    places += [Place(None, run, _note(run, metric, runs)) for run in missing]
+    return tuple(places)
+
+
+def _note(run: RunView, metric: str, runs: Sequence[RunView]) -> str:
+    notes = []
+    if math.isnan(run.figure(metric).mean):
+        notes.append(f"{metric} not defined for any sample")
+    elif run.figure(metric).undefined:
+        notes.append(f"{run.figure(metric).undefined} without {metric}")
+    if run.unscored:
+        notes.append(f"unscored: {_listed(run.unscored)}")
+    if run.failed:
+        notes.append(f"failed: {_listed(run.failed)}")
+    if run.counts.get("truncated"):
+        notes.append(f"truncated: {run.counts['truncated']}")
+    notes += _own_arguments(run, [other for other in runs if other.model == run.model and other is not run])
+    return "; ".join(notes)
+
+
+def _own_arguments(run: RunView, same_model: Sequence[RunView]) -> list[str]:
+    """Name the arguments in which a run differs from others of the same model in its table."""
+    return [
+        f"{name}={value}"
+        for name, value in sorted(run.params.items())
+        if any(other.params.get(name) != value for other in same_model)
+    ]
+
+
+def _difference(run: RunView, first: RunView) -> str:
+    """Say in which conditions a table's runs differ from those of the first table."""
+    parts = []
+    if run.dataset.digest != first.dataset.digest:
+        parts.append(
+            f"dataset {_dataset(run)}, not {_dataset(first)}"
+            if _dataset(run) != _dataset(first)
+            else f"dataset digest {run.dataset.digest[:19]}, not {first.dataset.digest[:19]}"
+        )
+    if run.signature != first.signature:
+        own, other = (dict(_settings(view.signature)) for view in (run, first))
+        changed = [
+            f"{name or 'scorer'} {own.get(name, 'unset')}, not {other.get(name, 'unset')}"
+            for name in dict.fromkeys([*own, *other])
+            if own.get(name) != other.get(name)
+        ]
+        parts.append(f"scorer signature ({'; '.join(changed)})")
+    return " and ".join(parts)
+
+
+def _dataset(run: RunView) -> str:
+    return f"{run.dataset.name} {run.dataset.version}".strip()
+
+
+def _settings(signature: str) -> Iterable[tuple[str, str]]:
+    for part in signature.split():
+        name, equals, value = part.partition("=")
+        yield (name, value) if equals else ("", name)
+
+
+def _listed(causes: dict[str, int]) -> str:
+    return ", ".join(f"{cause} {number}" for cause, number in sorted(causes.items())) or "none"

@@ -1,0 +1,206 @@
+"""Who is ranked with whom, in which order, and how it is printed."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from registry_toys import record
+
+from clinical_evals.cli_registry import import_, leaderboard
+from clinical_evals.registry.location import locate
+from clinical_evals.registry.record import DatasetFacts, MetricFacts, RunRecord
+from clinical_evals.registry.spool import keep
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run each test in a folder of its own, with the default registry."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return tmp_path
+
+
+def spool(records: Iterable[RunRecord]) -> None:
+    for number, result in enumerate(records):
+        keep(result.model_copy(update={"eval_id": f"e{number}"}), locate().spool)
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(leaderboard, arguments)
+
+
+def boards(*arguments: str) -> list[dict]:  # type: ignore[type-arg]
+    result = invoke("--format", "json", *arguments)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert isinstance(found, list)
+    return found
+
+
+def ranked(board: dict) -> list[tuple[int | None, str]]:  # type: ignore[type-arg]
+    return [(run["rank"], run["model"]) for run in board["ranked"]]
+
+
+def test_order_ties_and_missing_values_last_both_ways() -> None:
+    spool(
+        record(values, model=model)
+        for model, values in {"X": [None, None], "Y": [0.4, 0.4], "Z": [0.9, 0.9], "W": [0.8, 1.0]}.items()
+    )
+    (board,) = boards()
+    assert ranked(board) == [(1, "W"), (1, "Z"), (3, "Y"), (None, "X")]
+    assert board["ranked"][3]["metrics"]["quality"]["mean"] is None
+    assert [model for _, model in ranked(boards("--worst-first")[0])] == ["Y", "Z", "W", "X"]
+    assert "n/a" in invoke().stdout
+
+
+def test_less_can_be_better() -> None:
+    facts = {"quality": MetricFacts(range=(0, 1), higher_is_better=False)}
+    spool(record([value, value], model=str(value), metrics=facts) for value in (0.3, 0.1, 0.2))
+    assert ranked(boards()[0]) == [(1, "0.1"), (2, "0.2"), (3, "0.3")]
+
+
+def test_what_cannot_be_compared_is_listed_apart() -> None:
+    spool(
+        [
+            record([0.8] * 20, model="whole"),
+            record([0.8] * 19, model="one-unscored", unscored=1),
+            record([1.0] * 18, model="too-many-unscored", unscored=2),
+            record([1.0] * 2, model="smoke", dataset_samples=20),
+            record([], model="dead", unscored=20),
+        ]
+    )
+    (board,) = boards()
+    assert ranked(board) == [(1, "one-unscored"), (1, "whole")]
+    assert {run["model"]: run["what_differs"] for run in board["listed_apart"]} == {
+        "dead": "0 of 20 scored: endpoint error 20",
+        "smoke": "2 of 20 samples",
+        "too-many-unscored": "not comparable: 10% unscored (endpoint error 2)",
+    }
+    assert board["ranked"][0]["note"] == "unscored: endpoint error 1"
+
+
+def test_other_data_and_other_rules_get_tables_of_their_own() -> None:
+    data = DatasetFacts(name="toys", version="1", digest="sha256:9999", samples=2, access="")
+    spool(
+        [
+            record([0.9, 0.9], model="other-data", dataset=data),
+            record([0.8, 0.8], model="other-rules", signature="toy v=1 max_claims=9"),
+            record([0.7, 0.7], model="same", created="2026-02-02T00:00:00+00:00"),
+        ]
+    )
+    found = boards()
+    assert [ranked(board) for board in found] == [
+        [(1, "same")],
+        [(1, "other-data")],
+        [(1, "other-rules")],
+    ] or [ranked(board)[0][1] for board in found[1:]] == ["other-rules", "other-data"]
+    differs = {board["ranked"][0]["model"]: board["differs"] for board in found}
+    assert differs == {
+        "same": None,
+        "other-data": "dataset digest sha256:9999, not sha256:0123",
+        "other-rules": "scorer signature (max_claims 9, not unset)",
+    }
+
+
+def test_the_latest_run_of_a_model_stands_for_it() -> None:
+    spool(
+        [
+            record([0.9, 0.9], model="a", created="2026-01-01T00:00:00+00:00"),
+            record([0.5, 0.5], model="a", created="2026-01-02T00:00:00+00:00"),
+            record([0.7, 0.7], model="a", arguments="1", params={"extractions": "vendor.jsonl"}),
+        ]
+    )
+    (board,) = boards()
+    assert [run["metrics"]["quality"]["mean"] for run in board["ranked"]] == [0.7, 0.5]
+    assert board["ranked"][0]["note"] == "extractions=vendor.jsonl"
+    assert len(boards("--all")[0]["ranked"]) == 3
+
+
+def test_tables_fit_and_show_what_a_number_rests_on() -> None:
+    names = ["grounded_f1", "strict_score", "published_score", "recall", "injection_success"]
+    facts = {name: MetricFacts(range=(0, 1)) for name in names}
+    results = []
+    for model in ("openrouter/some-vendor/model-large", "b"):
+        result = record([0.5, 1.0], model=model, failed=1, metrics=facts, headline="grounded_f1")
+        for row in result.rows:
+            row.values = dict.fromkeys(names, row.values["quality"])
+            row.counts = {"truncated": 1}
+        results.append(result.model_copy(update={"grader": "judge"}))
+    spool(results)
+    text = invoke().stdout
+    assert max(map(len, text.splitlines())) <= 100
+    for expected in ("0.500 [", "judge", "3/3", "33%", "truncated", "failed: refusal 1", "scorer: toy v=1"):
+        assert expected in text
+    markdown = invoke("--format", "md").stdout
+    assert "| 1 | b | judge | 0.500 \\[" in markdown
+    rows = list(csv.DictReader(io.StringIO(invoke("--format", "csv").stdout)))
+    assert [row["model"] for row in rows] == ["b", "openrouter/some-vendor/model-large"]
+    assert rows[0]["strict_score"] == "0.5"
+
+
+def test_a_model_name_cannot_break_a_table() -> None:
+    spool([record([1.0, 0.5], model="[red]=1|<b>")])
+    assert "[red]=1|<b>" in invoke().stdout
+    assert r"\[red\]=1\|\<b\>" in invoke("--format", "md").stdout
+    (row,) = csv.DictReader(io.StringIO(invoke("--format", "csv").stdout))
+    assert row["model"] == "[red]=1|<b>"
+
+
+def test_an_empty_registry_says_how_to_fill_it(folder: Path) -> None:
+    result = invoke()
+    assert result.exit_code == 0
+    assert "inspect eval" in result.output
+    assert not (folder / "mlruns").exists()
+    assert boards() == []
+
+
+def test_an_unreadable_registry_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "mlruns").mkdir()
+    (folder / "mlruns" / "mlflow.db").write_bytes(b"no database" * 100)
+    result = invoke()
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:hidden-word@127.0.0.1:9")
+    result = invoke()
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "hidden-word" not in result.output
+
+
+def test_an_unknown_metric_is_named() -> None:
+    spool([record([1.0, 0.5])])
+    result = invoke("--by", "beauty")
+    assert result.exit_code == 2
+    assert "Choose from: quality" in result.stderr
+
+
+def test_import_counts_and_exit_codes(folder: Path) -> None:
+    def imported(*paths: str) -> Result:
+        return CliRunner().invoke(import_, paths)
+
+    spool([record([1.0, 0.5])])
+    (spooled,) = locate().spool.glob("*.json")
+    copy = folder / "copies" / "one.json"
+    copy.parent.mkdir()
+    copy.write_bytes(spooled.read_bytes())
+    assert imported().stdout == "1 sent, 0 already there\n"
+    (copy.parent / "notes.txt").write_text("not for import")
+    assert imported("copies").stdout == "0 sent, 1 already there\n"
+    assert imported("missing.eval").exit_code == 2
+    (folder / "bad.eval").write_bytes(b"not a zip")
+    result = imported("bad.eval")
+    assert (result.exit_code, result.stdout) == (2, "0 sent, 0 already there, 1 unreadable\n")
+    assert result.stderr.startswith("bad.eval: not an Inspect log")
+    (folder / "empty").mkdir()
+    assert imported("empty").exit_code == 2
+
+
+def test_import_into_a_dead_server_keeps_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    spool([record([1.0, 0.5])])
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    result = CliRunner().invoke(import_)
+    assert result.exit_code == 1
+    assert "1 not sent, kept for later" in result.stdout
+    assert len(list(locate().spool.glob("*.json"))) == 1
