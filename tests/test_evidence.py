@@ -36,6 +36,8 @@ CASES = [
     ("BP elevated at 152/94.", "problems", "elevated blood pressure", "BP elevated at 152/94", []),
     ("Abdominal pain since Monday.", "problems", "chest pain", "Abdominal pain", ["off_claim_span"]),
     ("Chest clear. Abdominal pain.", "problems", "chest pain", "Chest clear. Abdominal pain", ["broad_span", "off_claim_span"]),
+    ("C diff toxin sent.", "problems", "C diff colitis", "C diff toxin sent", ["off_claim_span"]),
+    ("L wrist swollen.", "problems", "left wrist fracture", "L wrist swollen", ["off_claim_span"]),
     ("PMH: HTN, T2DM, COPD", "problems", "hypertension", "HTN", []),
     ("PMH: HTN, T2DM, COPD", "problems", "type 2 diabetes", "T2DM", []),
     ("PMH: type 1 diabetes.", "problems", "type 2 diabetes", "type 1 diabetes", ["number_mismatch"]),

@@ -21,7 +21,7 @@ from .doses import numbers_agree
 from .quantities import Quantity, quantities
 from .spans import FoldedNote, Span
 from .verdicts import CheckedVerdict, Label
-from .wording import DECISIVE, OPPOSITES, Token, content_words, generic_stems, tokenize, weight
+from .wording import DECISIVE, OPPOSITES, Token, content_words, generic_stems, head_stems, tokenize, weight
 
 __all__ = [
     "MAX_QUOTE_WORDS",
@@ -103,6 +103,7 @@ class _ClaimWords:
     core: frozenset[str]
     least: float  # the weight that a mention must exceed
     telling: frozenset[str]  # the core words that are not shared by many unlike things
+    heads: frozenset[str]  # those that name what is wrong, for a problem
     every: frozenset[str]
     detail: frozenset[str]  # what a problem's status says
     numbers: tuple[Quantity, ...]
@@ -121,6 +122,9 @@ def _claim_words(claim: Claim) -> _ClaimWords:
         # Half of a drug's name is still its name ("insulin glargine"); half of "chest pain" is not.
         least=weight(core) * (0.49 if claim.category == "medication" else 0.5),
         telling=core - generic_stems(),
+        heads=head_stems(core, frozenset(word for token in core_tokens for word in token.plain))
+        if claim.category == "problem"
+        else frozenset(),
         detail=frozenset(content_words(tokens)) - core if claim.category == "problem" else frozenset(),
         every=frozenset(word for token in tokens for word in token.words),
         numbers=tuple(quantities(claim.text, tokens)),
@@ -224,7 +228,8 @@ def _mentions(note: NoteReader, words: _ClaimWords, tokens: Sequence[Token]) -> 
     found = []
     for run in runs:
         said = words.core.intersection(word for token in run for word in token.words)
-        if weight(said) > words.least and (not words.telling or words.telling & said):
+        told = all(not needed or needed & said for needed in (words.telling, words.heads))
+        if told and weight(said) > words.least:
             found.append(Mention(run[0].start, run[-1].end, said))
     most = max((len(mention.words) for mention in found), default=0)
     return [mention for mention in found if len(mention.words) == most]

@@ -208,6 +208,22 @@ def generic_stems() -> frozenset[str]:
 
 
 @cache
+def head_stems(stems: frozenset[str], plain: frozenset[str]) -> frozenset[str]:
+    """Give those stems of a claim that name what is wrong: "fracture", "failure", any "-itis" or "-emia".
+
+    Args:
+        stems: The claim's stems.
+        plain: Its words before stemming.
+    """
+    shared = frozenset(stem(word) for word in _SHARED_HEADS)
+    named = frozenset(stem(word) for word in plain if _DISEASE.search(word))
+    return stems & (shared | named)
+
+
+_DISEASE = re.compile(r"(?:itis|osis|emia|oma|opathy|uria|algia|plegia|sprain|tear|rupture|bleed)$")
+
+
+@cache
 def _filler_stems() -> frozenset[str]:
     return frozenset(stem(word) for word in _FILLERS)
 
