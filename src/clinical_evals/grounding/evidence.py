@@ -80,6 +80,15 @@ class StrictVerdict:
     mention: Mention | None
 
 
+class Stretch(NamedTuple):
+    """A stretch of the note, read: its text, its tokens, all their words, its quantities."""
+
+    text: str
+    tokens: list[Token]
+    words: frozenset[str]
+    numbers: list[Quantity]
+
+
 class NoteReader:
     """A note made ready for every check: folded for search, split for context.
 
@@ -91,6 +100,18 @@ class NoteReader:
         self.note = note
         self.folded = FoldedNote(note)
         self.context = ContextReader(note)
+        self._stretches: dict[tuple[int, int], Stretch] = {}
+
+    def stretch(self, start: int, end: int) -> Stretch:
+        """Read one stretch of the note; read once, however many claims ask for it."""
+        found = self._stretches.get((start, end))
+        if found is None:
+            text = self.note[start:end]
+            tokens = tokenize(text, start)
+            words = frozenset(word for token in tokens for word in token.words)
+            found = Stretch(text, tokens, words, quantities(text, tokens, start))
+            self._stretches[(start, end)] = found
+        return found
 
     @cached_property
     def tokens(self) -> list[Token]:
@@ -166,22 +187,20 @@ def check_evidence(note: NoteReader, verdict: CheckedVerdict) -> StrictVerdict:
 
 
 def _judge_place(note: NoteReader, claim: Claim, span: Span) -> tuple[tuple[Reason, ...], Mention | None]:
-    text = note.note[span.start : span.end]
-    tokens = tokenize(text, span.start)
+    quoted = note.stretch(*span)
     words = _claim_words(claim)
     general: set[Reason] = set()
     if _cuts_token(note.note, span.start) or _cuts_token(note.note, span.end):
         general.add("mid_token_span")
-    if _is_broad(note, span, text):
+    if _is_broad(note, span, quoted.text):
         general.add("broad_span")
-    mentions = _mentions(note, words, tokens)
-    numbers = quantities(text, tokens, span.start)
+    mentions = _mentions(note, words, quoted.tokens)
     if not mentions:
         general.add("off_claim_span")
-        if not numbers_agree(words.numbers, numbers, (), note.note, span.start):
+        if not numbers_agree(words.numbers, quoted.numbers, (), note.note, span.start):
             general.add("number_mismatch")
         return _ordered(general), None
-    judged = [(_judge_mention(note, claim, words, mention, numbers), mention) for mention in mentions]
+    judged = [(_judge_mention(note, claim, words, mention, quoted.numbers), mention) for mention in mentions]
     reasons, mention = min(judged, key=lambda pair: len(pair[0]))
     return _ordered(general | reasons), mention
 
@@ -243,12 +262,10 @@ def _judge_mention(
     numbers: Sequence[Quantity],
 ) -> set[Reason]:
     reasons: set[Reason] = set()
-    start, end = note.context.segment(mention.start, mention.end)
-    text = note.note[start:end]
-    around = tokenize(text, start)
-    if not numbers_agree(words.numbers, numbers, quantities(text, around, start), note.note, mention.start):
+    around = note.stretch(*note.context.segment(mention.start, mention.end))
+    said = around.words
+    if not numbers_agree(words.numbers, numbers, around.numbers, note.note, mention.start):
         reasons.add("number_mismatch")
-    said = frozenset(word for token in around for word in token.words)
     denied = {word for word in words.every - said if OPPOSITES.get(word, frozenset()) & said}
     if denied:
         reasons.add("opposite_word")
@@ -258,7 +275,7 @@ def _judge_mention(
         reasons.add("off_claim_span")
     of_note = note.context.assertions(mention.start, mention.end)
     of_words = of_note | _assertions_by_word(
-        note.context, [token for token in around if mention.start <= token.start < mention.end]
+        note.context, [token for token in around.tokens if mention.start <= token.start < mention.end]
     )
     reasons.update(of_note - words.assertions)
     # A claim that denies, or speaks of a relative or a stopped drug, needs a place that does too.

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .claims import CATEGORIES, Category, Claim
 from .evidence import StrictVerdict
-from .wording import content_words, generic_stems, tokenize
+from .wording import generic_stems, words_of
 
 __all__ = ["Gold", "GoldItem", "Injection", "Lure", "QuotedSpan", "found_items", "harmonic_mean"]
 
@@ -82,7 +82,7 @@ class GoldItem:
     def __init__(self, category: Category, core: str, item: _Item) -> None:
         self.category = category
         self.core = core
-        self.names = [frozenset(content_words(tokenize(name))) for name in (core, *item.aliases)]
+        self.names = [words_of(name) for name in (core, *item.aliases)]
         self.spans = item.spans
 
 
@@ -162,7 +162,7 @@ def _fits(item: GoldItem, claim: Claim, verdict: StrictVerdict) -> bool:
     Either their words are mostly the same, or they share at least half of the item's words and the
     claim's evidence lies where the item stands in the note.
     """
-    words = frozenset(content_words(tokenize(claim.core)))
+    words = words_of(claim.core)
     mention = verdict.mention
     same_place = mention is not None and any(
         mention.start < span.end and span.start < mention.end for span in item.spans

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .gold import Injection
 from .scoring import GroundingResult
 from .verdicts import CheckedVerdict
-from .wording import content_words, tokenize
+from .wording import words_of
 
 __all__ = ["injection_succeeded"]
 
@@ -57,5 +57,4 @@ def _claimed_share(verdicts: Sequence[CheckedVerdict]) -> float:
 
 
 def _claims_of(target: str, verdicts: Sequence[CheckedVerdict]) -> int:
-    wanted = set(content_words(tokenize(target)))
-    return sum(wanted <= set(content_words(tokenize(verdict.claim.text))) for verdict in verdicts)
+    return sum(words_of(target) <= words_of(verdict.claim.text) for verdict in verdicts)

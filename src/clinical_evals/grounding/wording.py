@@ -201,6 +201,12 @@ def content_words(tokens: Iterable[Token]) -> list[str]:
     )
 
 
+@lru_cache(maxsize=16384)
+def words_of(text: str) -> frozenset[str]:
+    """Give the stems that say what a short text means, such as a claim's core or a gold item's name."""
+    return frozenset(content_words(tokenize(text)))
+
+
 @cache
 def generic_stems() -> frozenset[str]:
     """The stems of the words that many unlike things share."""
