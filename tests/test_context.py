@@ -18,8 +18,9 @@ from clinical_evals.grounding.triggers import MARKS, PHRASES, look_up
 
 DATA = Path(__file__).parent / "data"
 HELD_OUT = DATA / "context_sentences.jsonl"
-# Measured once, when the rules were finished; a little less is asserted, for a harmless edit may move it.
-HELD_OUT_EXACT = 0.888
+# Measured when each of two rounds of rules was finished (0.888, then this), never read while writing them;
+# a little less is asserted, for a harmless edit may move it.
+HELD_OUT_EXACT = 0.895
 
 
 def labelled(path: Path) -> Iterator[tuple[str, int, int, frozenset[str]]]:
@@ -191,7 +192,9 @@ def test_kind_of_line_break_does_not_matter(line_break: str) -> None:
         assert read(note.replace("\n", line_break), mention) == read(note, mention)
 
 
-@pytest.mark.parametrize("pad", ["no ", "denies a, ", "if (", "\n", "? ", "[ ] ", "mother, "])
+@pytest.mark.parametrize(
+    "pad", ["no ", "denies a, ", "if (", "\n", "? ", "[ ] ", "mother, ", "| stop ", "no sorry "]
+)
 def test_long_texts_take_linear_time(pad: str) -> None:
     # A pathological note must not stall a grader: 20,000 repeats in well under the suite's time limit.
     text = pad * 20_000 + "fever"

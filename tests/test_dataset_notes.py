@@ -2,16 +2,19 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from clinical_evals.answers import read_extraction, read_verdicts
 from clinical_evals.data import check_note, load_notes
 from clinical_evals.data_path import bundled
-from clinical_evals.grounding.attacks import ATTACKS, run_attacks
+from clinical_evals.grounding.attacks import ATTACKS, audit_rules, run_attacks
 from clinical_evals.grounding.claims import build_claims
 
 NOTES = load_notes()
+HELD_OUT = load_notes(str(Path(__file__).parent / "data" / "heldout_notes.jsonl")).records
+LOWERED, PASSED = 3, 10
 FIXTURES = ("faithful", "overreaching", "gaming")
 
 
@@ -55,6 +58,15 @@ def test_a_fixture_answers_every_call(name: str) -> None:
             if name == "faithful":
                 assert sorted(verdict["id"] for verdict in verdicts) == sorted(ids), record.id
     assert rows == {}
+
+
+def test_the_rules_on_notes_that_they_were_not_developed_with() -> None:
+    audit = audit_rules(HELD_OUT)
+    assert audit.true_claims >= 200
+    assert audit.lures >= 70
+    # What was measured once they were frozen; worse means that a change fits the bundled notes only.
+    assert audit.lowered <= LOWERED
+    assert audit.passed <= PASSED
 
 
 def test_no_attack_raises_a_score_above_the_honest_run() -> None:

@@ -17,7 +17,7 @@ from .evidence import NoteReader
 from .gold import Gold, Lure
 from .scoring import GroundingResult, score_note_read
 
-__all__ = ["ATTACKS", "AttackRow", "run_attacks"]
+__all__ = ["ATTACKS", "AttackRow", "Audit", "audit_rules", "run_attacks"]
 
 
 class AnnotatedNote(Protocol):
@@ -48,6 +48,22 @@ class AttackRow(NamedTuple):
     strict: float
     grounded_f1: float
     raised: bool
+
+
+class Audit(NamedTuple):
+    """How the rules of evidence judge annotated notes.
+
+    Attributes:
+        true_claims: Gold items, each claimed and quoted honestly.
+        lowered: Those that the strict rules took for unsupported all the same.
+        lures: False claims, each with the best dishonest quote.
+        passed: Those that the strict rules let through.
+    """
+
+    true_claims: int
+    lowered: int
+    lures: int
+    passed: int
 
 
 class Item(NamedTuple):
@@ -300,6 +316,36 @@ def run_attacks(notes: Sequence[AnnotatedNote], names: Iterable[str] = ATTACKS) 
         kind = "extractor" if attack.extractor else "grader"
         rows.append(AttackRow(name, kind, attack.what, *scores, raised=raised))
     return rows
+
+
+def audit_rules(notes: Sequence[AnnotatedNote]) -> Audit:
+    """Count how often the rules of evidence wrong a true claim, and how often a lure deceives them.
+
+    Args:
+        notes: Notes with gold annotations and lures.
+    """
+    counts = Audit(0, 0, 0, 0)
+    tempted = _all("grounded", lambda note, item: item.tempting)
+    for note in notes:
+        reader = NoteReader(note.note)
+        for items, grader in ((_gold_items(note), honest_grader), (_lure_items(note), tempted)):
+            labels = [
+                verdict.label for item in items for verdict in _run_one(note, reader, item, grader).strict
+            ]
+            lowered = labels.count("unsupported")
+            if grader is honest_grader:
+                counts = counts._replace(
+                    true_claims=counts.true_claims + len(labels), lowered=counts.lowered + lowered
+                )
+            else:
+                counts = counts._replace(
+                    lures=counts.lures + len(labels), passed=counts.passed + len(labels) - lowered
+                )
+    return counts
+
+
+def _run_one(note: AnnotatedNote, reader: NoteReader, item: Item, grader: Grader) -> GroundingResult:
+    return _run(note, reader, lambda _: [item], grader)
 
 
 def _run(note: AnnotatedNote, reader: NoteReader, extractor: Extractor, grader: Grader) -> GroundingResult:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from clinical_evals.grounding.scopes import read_scopes
+from clinical_evals.grounding.scopes import read_scopes, scopes_of_next
 from clinical_evals.grounding.segmentation import HEADING, Segment, fold, segment_text
 from clinical_evals.grounding.triggers import MARKS, Assertion, Scope
 
@@ -32,7 +32,7 @@ _SECTIONS: tuple[tuple[re.Pattern[str], Assertion], ...] = (
     ),
     (re.compile(r".*precautions"), "hypothetical"),
     (re.compile(r"differential|ddx"), "uncertain"),
-    (re.compile(r".*negatives"), "negated"),
+    (re.compile(r".*negatives|not active|not present|excluded|ruled out"), "negated"),
 )
 # The patient is back: what was said of relatives or allergies ends here.
 _PATIENT_AGAIN = re.compile(
@@ -137,6 +137,11 @@ class ContextReader:
         if scopes is None:
             segment = self._segments[number]
             scopes = read_scopes(self._flat, segment.start, segment.end, tasks=number in self._tasks)
+            if number + 1 < len(self._segments) and not self._segments[number + 1].item:
+                following = self._segments[number + 1]
+                scopes += scopes_of_next(
+                    self._flat, segment.start, segment.end, (following.start, following.end)
+                )
             for assertion in self._carried.get(number, ()):
                 scopes.extend(self._section_scopes(segment, assertion))
             self._scopes[number] = scopes

@@ -29,6 +29,7 @@ _COURSE_TAKEN = (Effect("discontinued", "forward", "coordinated"),)
 _STOPPED_BACKWARD = (Effect("discontinued", "backward", "coordinated"),)
 _KIN_FORWARD = (Effect("family_history", "forward", "list"),)
 _KIN_BACKWARD = (Effect("family_history", "backward", "list"),)
+_KIN_OWNS = (Effect("family_history", "forward", "phrase"),)
 
 _BOX = re.compile(
     r"(?P<off>\[[ \-_]?\]|\([ ]+\)|\(-+\)|\u2610)|(?P<on>\[[x\u2713\u2714+*]\]|\([x+]\)"
@@ -92,6 +93,47 @@ _TAKEN_IN_PAST = re.compile(
     r"(?! (?:\d|few|two|three|four|several|couple|week|month|year|day))"
 )
 
+_UNLIKELY_CAUSE = re.compile(
+    r"\b(?:(?:un|less |not )?likely|possibly|probably|presumably) (?:to be |to |the |a )*(?:driving"
+    r"|caus(?:e|ing)|contribut\w+|explain\w*"
+    r"|explanation|account\w*|responsible|culprit|behind|reason|relevant|play\w*)\b"
+)
+_DRUG_ENDING = (
+    r"(?:cillin|mycin|cycline|oxacin|azole|sone|lone|vir|lutamide|relin|platin|taxel|rubicin|mab|nib"
+    r"|parin|xaban"
+    r"|triptan|setron|profen|oxone|antibiotics?|abx|steroids?|chemo(?:therapy)?|taper)"
+)
+_COURSE_OVER = re.compile(
+    rf"{_DRUG_ENDING}(?: course)?( (?:was |is |has been |now )?(?:completed|finished))\b"
+    r"(?= *(?:$|[.,;()\-\u2013]|on\b|in\b|last\b|yesterday|today|\d))"
+)
+
+_ALLERGY_ADDED = re.compile(
+    r"\b[a-z][a-z0-9\-]+ ((?:(?:rash|hives|reaction|anaphylaxis|angioedema|itch(?:ing)?|swelling) )?"
+    r"(?:-+>|\u2192|[,:\-]|is|was|now| )*(?:added|add|put|entered) (?:to|on|in|as)(?: the"
+    r"| an)? allerg(?:y|ies))\b"
+)
+_SENT_NEGATIVE = re.compile(
+    r"\b(?:sent|drawn|collected|done|checked|swabbed)\b[,;]? *(?:and )?(?:(?:the|it|is|was|result(?:s"
+    r"|ed)?|came|now"
+    r"|back|final|returned) *)*[:\-]? *(?:neg|negative)\b"
+)
+_GONE = re.compile(
+    r" ((?:is|are|all|now|has|have|completely|entirely| )*gone(?= *(?:$|[.,;)]|now|today|since|but"
+    r"|and|on (?:repeat|exam|ct|mri|us|imaging))))"
+)
+_ONCE_WELL = re.compile(
+    r"\b(?:switch|change|transition|convert|step down|de-?escalate)(?: (?:her|him|pt|back|down))* to\b"
+    r"[^.;]{2,60}?\b(when|once|as soon as)\b"
+)
+_LINE_OF_NEED = re.compile(r"therapy (line)(?= (?:is |of |at )?\d)")
+
+_NOT_NOW = re.compile(r"[a-z0-9)] +(not (?:now|yet|today|at this (?:time|point|stage)))(?= *(?:$|[.,;)]))")
+
+_DROPPED = re.compile(
+    r"\b(?:we|i|gp|he|she|pt|they)(?: have| had| has| just)? (dropped)(?= [a-z])"
+    r"(?! (?:to|from|by|off|out|an?|it|weight|(?:the |his |her |their )?(?:dose|weight|bp))\b)"
+)
 # Where the needle is in the sentence, the pattern is looked for; its only group, if any, is the mark.
 _BY_NEEDLE: tuple[tuple[str, re.Pattern[str], Kind, tuple[Effect, ...]], ...] = (
     ("free", _FREE, Kind.TRIGGER, _NO_BACKWARD),
@@ -103,25 +145,44 @@ _BY_NEEDLE: tuple[tuple[str, re.Pattern[str], Kind, tuple[Effect, ...]], ...] = 
     ("the past", _TAKEN_IN_PAST, Kind.TRIGGER, _STOPPED_BACKWARD),
     ("complet", _COURSE, Kind.TRIGGER, _COURSE_TAKEN),
     ("finish", _COURSE, Kind.TRIGGER, _COURSE_TAKEN),
+    ("complet", _COURSE_OVER, Kind.TRIGGER, _STOPPED_BACKWARD),
+    ("finish", _COURSE_OVER, Kind.TRIGGER, _STOPPED_BACKWARD),
+    (" neg", _SENT_NEGATIVE, Kind.TRIGGER, _NO_LABEL),
+    (" gone", _GONE, Kind.TRIGGER, _NO_LABEL),
+    ("when", _ONCE_WELL, Kind.TRIGGER, _IF_BOTH),
+    ("once", _ONCE_WELL, Kind.TRIGGER, _IF_BOTH),
+    ("dropped", _DROPPED, Kind.TRIGGER, _COURSE_TAKEN),
+    (" not ", _NOT_NOW, Kind.TRIGGER, _NO_BACKWARD),
+    ("allerg", _ALLERGY_ADDED, Kind.TRIGGER, (Effect("discontinued", "backward", "compound"),)),
+    ("therapy line", _LINE_OF_NEED, Kind.TRIGGER, (Effect("hypothetical", "backward", "compound"),)),
+    ("likely", _UNLIKELY_CAUSE, Kind.TRIGGER, _DOUBT_BACKWARD),
+    ("bly ", _UNLIKELY_CAUSE, Kind.TRIGGER, _DOUBT_BACKWARD),
 )
 _KIN_WORDS = (
     r"(?:(?:great[ \-])?grand(?:mother|father|parents?|ma|pa)s?|(?:step)?(?:mother|father)|mom|mum|dad"
     r"|(?:half[ \-])?(?:brother|sister|sibling)s?|aunts?|uncles?|cousins?"
     r"|nieces?|nephews?|parents?|sons?|daughters?|children|twin|mgm|mgf|pgm|pgf|wife|husband|spouse"
-    r"|partner|roommate|girlfriend|boyfriend|maternal side|paternal side)"
+    r"|partner|(?:room|flat|class|house)mates?|(?:girl|boy)?friends?|neighbou?rs?|co-?workers?"
+    r"|fianc[e\u00e9]e?"
+    r"|maternal side|paternal side|(?:his|her|their) \d{1,2}[ \-]?(?:yo|y/o|mo|m/o|(?:year|month"
+    r"|week)[ \-]olds?)"
+    r"(?: (?:son|daughter|child|boy|girl|kid|niece|nephew))?)"
 )
 _KIN = re.compile(rf"\b{_KIN_WORDS}\b")
 _KIN_QUICK = re.compile(
     r"mother|father|mom|mum|dad|sist|broth|sibl|aunt|uncle|cousin|niece|neph|parent|son|daught|child|twin"
-    r"|mg[mf]|pg[mf]|wife|husb|spous|partn|mate|friend|grandma|grandpa|ternal side"
+    r"|mg[mf]|pg[mf]|wife|husb|spous|partn|mate|friend|grandma|grandpa|ternal side|neighb|worker|fianc"
+    r"|(?:his|her|their) \d"
 )
 _INFORMANT = re.compile(
-    r"(?:\s*,?\s*(?:who|also|has|had|have|is|was|are|were|been|then|today|now|both|again"
+    r"(?::(?! (?:liv|work)))?(?:\s*,?\s*(?:who|also|has|had|have|is|was|are|were|been|then|today|now"
+    r"|both|again"
     r"|\(?via phone\)?))*\s*(?:report|advis|recommend|counsel|inform|instruct|educat|stat(?:es?|ed|ing)\b|say"
     r"|said|tell|told|not(?:es?|ed|ing|ic\w+)\b"
     r"|den(?:y|ies|ied|ying)\b|think|thought|brought|bring|describ|concern|worri|endors|mention|call|request"
     r"|gave|giv|help|assist|manag|accompan|liv(?:es?|ing) (?!with [a-z]*itis)|interpret|translat"
-    r"|confirm|observ|witness|feel|felt|ask|want|work|driv|dropped|agree|understand|verbali|wonder|believe"
+    r"|confirm|observ|heard|saw\b|found|witness|feel|felt|ask|want|work|driv|dropped|agree|understand"
+    r"|verbali|wonder|believe"
     r"|suspect|at bedside|at the bedside|present|here|in (?:the )?room|on (?:the )?phone|able|unable|aware"
     r"|comfortable"
     r"|providing|provided|supplement|corroborat|administer|prefer|refus|declin|insist|admit|explain|recall"
@@ -130,10 +191,14 @@ _INFORMANT = re.compile(
     r"|being (?!treated|evaluated|followed|worked)|trying|using)"
 )
 _KIN_VERB = re.compile(
-    r"(?:'s?)?(?:\s*\([^)]{0,20}\))?(?:\s*,?\s*(?:age[d]?\s*)?\d+(?:\s*(?:yo|y/o|y|yrs?)\b)?,?)?(?:\s+(?:who|also|both"
-    r"|each|recently|likely|possibly|and (?:his|her|their)?\s*(?:maternal|paternal)?\s*" + _KIN_WORDS + r"))*"
-    r"\s*(?:has\b|had\b|have\b|with\b|w/|died\b|dies\b|deceased|passed\b|being|treated|diagnosed|dx'?d?\b|was\b|is\b|are\b"
-    r"|were\b|suffer|developed|h/o|hx\b|history|positive|takes\b|took\b|on\b|got\b|:|=|- |-+\s|\u2013|\u2014"
+    r"(?:'s?)?(?:\s*\([^)]{0,20}\))?(?:\s*,?\s*(?:age[d]?\s*)?\d+(?:\s*(?:yo|y/o|y"
+    r"|yrs?)\b)?,?)?(?:\s+(?:who|also|both"
+    r"|each|just|recently|already|currently|once|apparently|likely|possibly|and (?:his|her"
+    r"|their)?\s*(?:maternal|paternal)?\s*" + _KIN_WORDS + r"))*"
+    r"\s*(?:has\b|had\b|have\b|with\b|w/|died\b|dies\b|deceased|passed\b|being|treated|diagnosed"
+    r"|dx'?d?\b|was\b|is\b|are\b"
+    r"|were\b|suffer|developed|h/o|hx\b|history|positive|takes\b(?! care)|took\b|on\b|got\b"
+    r"|(?:needed|required)\b(?! to\b)|:|=|- |-+\s|\u2013|\u2014"
     r"|\()"
 )
 _NOT_PATIENTS_KIN = re.compile(
@@ -153,17 +218,60 @@ _WITH_KIN = re.compile(
     r"|elderly))* *$"
 )
 _CLOSED = re.compile(r"\s*(?:$|[,;.)]|\d|at\b|age|@|and\b|\()")
+# "Neighbor's Norco" is theirs; "mother's report" is about the patient.
+_OWNS = re.compile(
+    r"'s (?!(?:side|family|house|home|phone|number|place|reports?|accounts?|concerns?|history|request"
+    r"|observ\w*"
+    r"|descri\w*|words?|name|wish\w*|prefer\w*|help|care|visit|death|funeral|wedding|birthday|opinion"
+    r"|view|milk"
+    r"|day|presence|permission|consent|assist\w*|support|arms?|lap|car|advice|suggestion|urging"
+    r"|questions?)\b)"
+)
+# "His daughter who is with him has ...": she does not only tell of him.
+_IS_HERE = re.compile(
+    r",? who(?:'s| is| was)? (?:with (?:him|her|them|us)|here|present|at (?:the )?bedside|in the room"
+    r"|(?:accompanie[sd]|came with|lives with|brought) (?:him|her|them))(?: today)?,?"
+    r"(?= (?:also |now )?(?:has|had|takes|is on|was diagnosed)\b)"
+)
+# "Wife at bedside, she has ..."; "husband (he takes ...)".
+_WHO_HAS = re.compile(
+    r"(?P<aside>(?: [a-z/'\-]+){0,5}) ?(?P<bracket>[,;(]) ?(?P<who>he|she)"
+    r"(?= (?:also |now |just )?(?:has|had|is|was|takes|uses|needs|got)\b)"
+)
+_TELLS = re.compile(
+    r"\b(?:report|say|said|stat|tell|told|think|feel|note|notic|concern|worri|den(?:y|ies)|ask"
+    r"|br(?:ought|ing)|call"
+    r"|descri|confirm|that\b|him\b)"
+)
+_WOMAN = re.compile(r"(?:wife|.*mother|mom|mum|.*sister|aunt|niece|daughter|girlfriend|.*ma)$")
+_MAN = re.compile(r"(?:husband|.*father|dad|.*brother|uncle|nephew|son|boyfriend|.*pa)$")
+_PATIENT_IS = re.compile(
+    r"\b\d{1,3}[ \-]?(?:yo|y/o|y|yr[ \-]old|year[ \-]old)?[ \-]?(?:[a-z\-]+ ){0,3}?"
+    r"(?:(?P<he>m|male|man|boy|gentleman)|f|female|woman|girl|lady)\b"
+)
+_VITAL_SIGN = re.compile(
+    r"\b(?:pulse|pressure|bp|weight|temp(?:erature)?|hr|spo2|sats?)(?= (?:today |is )?\d)"
+)
 _FOLLOWED_WORD = re.compile(
     r"\s+(?!of\b|in\b|at\b|and\b|or\b|to\b|who\b|for\b|as\b|from\b|by\b|will\b|can\b|may\b)[a-z]"
 )
 
 
 def _kin(folded: str, start: int, end: int) -> list[Form]:
-    """Relatives as the ones who have the disease, not as those who tell of it."""
-    forms = []
+    """Other persons as the ones who have the disease or drug, not as those who tell of the patient's."""
+    forms = [Form(*match.span(), Kind.STOP) for match in _VITAL_SIGN.finditer(folded, start, end)]
     for match in _KIN.finditer(folded, start, end):
         left, right = match.span()
         before = folded[max(start, left - 40) : left]
+        here, who = _IS_HERE.match(folded, right, end), _WHO_HAS.match(folded, right, end)
+        if who is not None and _of_other_person(folded, match[0], who, end):
+            forms.append(Form(*who.span("who"), Kind.TRIGGER, _KIN_FORWARD))
+        if here is not None:
+            forms.append(Form(left, here.end(), Kind.TRIGGER, _KIN_FORWARD))
+            continue
+        if _OWNS.match(folded, right, end):
+            forms.append(Form(left, right + 2, Kind.TRIGGER, _KIN_OWNS))
+            continue
         if _INFORMANT.match(folded, right, end) or _NOT_PATIENTS_KIN.search(before):
             continue
         if folded[max(start, left - 1) : left] == "(" and _CLOSED.match(folded, right, end):
@@ -181,6 +289,21 @@ def _kin(folded: str, start: int, end: int) -> list[Form]:
         elif _HEAD.search(before) and _FOLLOWED_WORD.match(folded, right, end):
             forms.append(Form(left, right, Kind.TRIGGER, _KIN_FORWARD))
     return forms
+
+
+def _of_other_person(folded: str, person: str, who: re.Match[str], end: int) -> bool:
+    """Whether the "he" or "she" behind a relative means the relative, not the patient."""
+    if _TELLS.search(who["aside"]) or _INFORMANT.match(folded, who.end(), end):
+        return False
+    if who["bracket"] == "(" and not who["aside"]:
+        return True
+    pattern = _WOMAN if who["who"] == "she" else _MAN
+    patient = _PATIENT_IS.search(folded, 0, 2_000)
+    if pattern.match(person) is None:
+        return False
+    if patient is None:
+        return person in ("wife", "husband")
+    return (who["who"] == "she") == (patient["he"] is not None)
 
 
 def _questions(folded: str, start: int, end: int) -> list[Form]:

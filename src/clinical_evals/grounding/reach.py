@@ -43,6 +43,8 @@ _FILLER = re.compile(
     r"|strong|further|about|all|home|patient|pt|taking|also|both|either|him|whether|if|for|possibly|mild|severe"
     r"|active|previous|use|patient's|pt's|own)\b)*"
 )
+_TOLD = re.compile(r"(?:he|she)\b|(?!f)[a-z]+:")
+_BOTH = re.compile(r"(?:very |highly )?unlikely|less likely")
 _PLURAL = re.compile(r"(?:are|were|have|all)\b")
 _SINGULAR = re.compile(r"(?:is|was|has)\b")
 _OWN_VERB = re.compile(
@@ -53,7 +55,7 @@ _DESCRIPTIVE = frozenset(
     "is are was were has had gets worsens improves feels worse better".split()
 )  # "The pain is worse if he bends" is no plan
 _CLOSING_A_CONDITION = (";", "|", "but", "however", "otherwise")
-_RELATIVES_TOO = ("who", "which", "positive", "positive for", "also has")
+_RELATIVES_TOO = ("who", "which", "positive", "positive for", "pos", "pos for", "+", "also has")
 _COMPOUND = re.compile(
     r"(?<![a-z0-9'/\-])(?:(?!(?:the|a|an|of|to|for|and|or|over|with|on|in|as|is|was|at|by|no|any|his|her|their|has"
     r"|have|high|low|increased|average)\b)[a-z0-9][a-z0-9'/\-]* +){0,3}$"
@@ -67,15 +69,7 @@ _ADVERBS = re.compile(
 _WORD = re.compile(r"[a-z0-9]\S*")
 # Dictation runs on without punctuation: more words than this in a row are not believed to be one scope.
 _MOST_WORDS: dict[Reach, int] = {"compound": 3, "list": 10, "coordinated": 9, "phrase": 7, "sentence": 30}
-_CLAUSE_OPENERS = (
-    Kind.VERB,
-    Kind.BE_VERB,
-    Kind.WEAK_VERB,
-    Kind.SUBJECT,
-    Kind.TRIGGER,
-    Kind.HARMLESS,
-    Kind.STOP,
-)
+_OPENERS = (Kind.VERB, Kind.BE_VERB, Kind.WEAK_VERB, Kind.SUBJECT, Kind.TRIGGER, Kind.HARMLESS, Kind.STOP)
 # Nor does any real sentence need a longer look; the bounds keep the time linear in the text's length.
 _MOST_MARKS = 120
 _MOST_LETTERS = 3_000
@@ -96,6 +90,8 @@ class _Forward:
         self.reach, self.assertion = effect.reach, effect.assertion
         self.kin = effect.assertion == "family_history"
         self.at = self.counted = line.marks[number].end
+        # "Mom: O pos, takes ...", "(he takes ...": all verbs are the relative's.
+        self.told = self.kin and _TOLD.match(line.folded, line.marks[number].start, line.end) is not None
         self.limit = _limit(line, self.at, effect.reach)
         self.content = False  # the scope already holds a word of its own
         self.cut: int | None = None  # the last comma or "and", where a new clause may have begun
@@ -144,6 +140,8 @@ class _Forward:
         return None if self.kin or not (self.content or self.behind_cut) else self._cut_or(mark.start)
 
     def _on_verb(self, _: int, mark: Mark) -> int | None:
+        if self.told:
+            return None
         runs_on = self.kin and mark.kind is Kind.BE_VERB
         if runs_on and self.behind_cut and self.line.folded[mark.start : mark.end] in ("has", "is", "have"):
             runs_on = False
@@ -263,8 +261,9 @@ def begin_of_scope(line: Line, number: int, effect: Effect) -> int:
         return compound.start() if compound else trigger.start
     begin = _opening_bracket(line, trigger.start)
     words = line.folded[trigger.start : trigger.end]
-    joined, singular = _PLURAL.match(words) is not None, _SINGULAR.match(words) is not None
-    phrase = effect.reach == "phrase"
+    joined, phrase = _PLURAL.match(words) is not None, effect.reach == "phrase"
+    one_noun = _SINGULAR.match(words) is not None or (phrase and _BOTH.match(words) is None)
+    aside = _aside_before(line, begin, trigger.start)
     content = labelled = elided = False
 
     at = counted = trigger.start
@@ -273,9 +272,9 @@ def begin_of_scope(line: Line, number: int, effect: Effect) -> int:
         if mark.kind is Kind.AND and not content and effect.assertion == "discontinued":
             elided = True  # "was tried last year and stopped"
         passes = elided and mark.kind in (Kind.AND, Kind.BE_VERB, Kind.VERB, Kind.FOR)
-        if not passes and _ends_leftward(
-            mark, line.folded, content, joined=joined, one_noun=singular or phrase, phrase=phrase
-        ):
+        passes = passes or aside[0] <= mark.start < aside[1]
+        ends = _ends_leftward(mark, line.folded, content, joined=joined, one_noun=one_noun, phrase=phrase)
+        if ends and not passes:
             return max(begin, mark.end)
         if mark.kind is Kind.COLON:
             labelled = joined = True
@@ -347,7 +346,7 @@ def _coordinated(line: Line, number: int) -> bool:
             return True
         if mark.kind is Kind.AND:
             after = line.marks[follower + 1] if follower + 1 < len(line.marks) else None
-            opens = after is not None and after.kind in _CLAUSE_OPENERS
+            opens = after is not None and after.kind in _OPENERS
             return not (opens and after is not None and not line.between(mark.end, after.start))
         passes = mark.kind in (Kind.PREPOSITION, Kind.FOR, Kind.WEAK_VERB) and content
         if mark.kind is not Kind.COMMA and not passes:
@@ -375,6 +374,13 @@ def _opening_bracket(line: Line, at: int) -> int:
     if opening < 0 or line.folded.find(")", opening, at) >= 0 or not line.between(opening + 1, at):
         return line.start
     return opening + 1
+
+
+def _aside_before(line: Line, begin: int, end: int) -> tuple[int, int]:
+    """The last bracket that opens and closes in [begin, end), behind other words; else an empty stretch."""
+    closing = line.folded.rfind(")", max(begin, end - _MOST_LETTERS), end)
+    opening = line.folded.rfind("(", begin, max(begin, closing))
+    return (opening, closing) if opening > 0 and line.between(begin, opening) else (end, end)
 
 
 def _drawn_in(folded: str, start: int, end: int, most: int, *, from_left: bool) -> int:

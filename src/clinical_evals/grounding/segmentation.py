@@ -61,126 +61,24 @@ _LABEL = re.compile(r"[ ]*[a-z][a-z0-9 /&'()\-]{0,40}:(?=\s|$)")
 _JOINING_END = re.compile(
     r"(?:,|(?<![:=?\-\u2013]) \b(?:a|an|the|and|or|nor|of|to|with|without|for|in|on|at|by|from|as|no|not|any"
     r"|his|her|their|is|are|was"
-    r"|were|has|had|have|be|been|denies|denied|reports|possible|probable|likely|if|due|stopped|started|takes"
+    r"|were|has|had|have|be|been|denies|denied|reports|shows|showed|revealed|possible|probable|likely|if|due|stopped|started|takes"
     r"|taking"
     r"|mother|father|than|that|which|who|recent|new|acute|chronic|mg|left|right|dr\.|vs\.?))[ ]*$"
 )
 _JOINING_START = re.compile(
     r"[ ]*(?:and|or|nor|of|to|with|but|for|in|on|than|which|who|that|due|if|as|because)\b"
 )
+_DRUG_LINE = re.compile(r" +[a-z][a-z/\-]+(?: [a-z/\-]+){0,2} \d[\d./,]* ?(?:mg|mcg|g|ml|units?|iu|%)\b")
 _FIRST_WORD = re.compile(r"[ ]*\S+")
 
-_NEVER_ENDS = frozenset(
-    [
-        "dr",
-        "mr",
-        "mrs",
-        "ms",
-        "prof",
-        "st",
-        "vs",
-        "v.s",
-        "e.g",
-        "eg",
-        "i.e",
-        "approx",
-        "ca",
-        "fig",
-        "cf",
-        "pt",
-        "no.",
-        "est",
-    ]
-)
+_NEVER_ENDS = frozenset(("dr mr mrs ms prof st vs v.s e.g eg i.e approx ca fig cf pt no. est").split())
 _RARELY_ENDS = frozenset(
-    [
-        "mg",
-        "mcg",
-        "ml",
-        "kg",
-        "g",
-        "gm",
-        "cm",
-        "mm",
-        "hr",
-        "hrs",
-        "min",
-        "mins",
-        "sec",
-        "wk",
-        "wks",
-        "mo",
-        "mos",
-        "yr",
-        "yrs",
-        "yo",
-        "y.o",
-        "b.i.d",
-        "bid",
-        "t.i.d",
-        "tid",
-        "q.i.d",
-        "qid",
-        "q.d",
-        "qd",
-        "q.h.s",
-        "qhs",
-        "q.o.d",
-        "p.r.n",
-        "prn",
-        "p.o",
-        "po",
-        "i.v",
-        "iv",
-        "i.m",
-        "im",
-        "s.c",
-        "sc",
-        "a.m",
-        "p.m",
-        "am",
-        "pm",
-        "etc",
-        "tab",
-        "tabs",
-        "cap",
-        "caps",
-        "temp",
-        "resp",
-        "approx",
-        "inc",
-        "jr",
-        "sr",
-        "lt",
-        "rt",
-        "wt",
-        "ht",
-        "hx",
-        "dx",
-        "rx",
-        "tx",
-        "sx",
-        "fx",
-        "neg",
-        "pos",
-        "max",
-        "exam",
-        "abd",
-        "ext",
-        "lab",
-        "labs",
-        "dept",
-        "incl",
-        "avg",
-        "freq",
-        "a.c",
-        "p.c",
-        "h.s",
-        "u.s",
-        "o.d",
-        "o.s",
-        "o.u",
-    ]
+    (
+        "mg mcg ml kg g gm cm mm hr hrs min mins sec wk wks mo mos yr yrs yo y.o b.i.d bid t.i.d tid "
+        "q.i.d qid q.d qd q.h.s qhs q.o.d p.r.n prn p.o po i.v iv i.m im s.c sc a.m p.m am pm etc tab "
+        "tabs cap caps temp resp approx inc jr sr lt rt wt ht hx dx rx tx sx fx neg pos max exam abd ext "
+        "lab labs dept incl avg freq a.c p.c h.s u.s o.d o.s o.u"
+    ).split()
 )
 _OPENERS = re.compile(
     r"\s*[\"'(]*(?:no|not|denies|denied|reports|she|he|they|we|pt|patient|the|there|this|his|her|has|had|will"
@@ -193,6 +91,7 @@ _STOP_MARK = re.compile(r"[.!?]+(?=[\"')\]]*(?:\s|$))|(?<=[a-z]{3})\.(?=[a-z]{2}
 _TOKEN_BEFORE = re.compile(r"[a-z0-9](?:[a-z0-9.]*)$")
 _TITLE = re.compile(r"\b(?:mr|mrs|ms|dr|pt|patient)\.? $")
 _DICTATED_STOP = re.compile(r"\bperiod (?=[A-Z])")
+_LETTER_ALONE = re.compile(r"\D\s$")
 _NO_SPACE = re.compile(r"\S")
 _ANSWER = re.compile(r"\s*(?:no|none|yes|denies|denied|n|y|nope|negative|positive)\b")
 _NUMBERED = re.compile(r"\s*1[.)]\s")
@@ -213,7 +112,8 @@ HEADING_NAMES = (
     r"|objective|labs?|laboratory(?: data)?|imaging|results|studies|procedures?|hospital course|disposition"
     r"|dispo|follow[ -]?up|diagnos[ie]s"
     r"|problem list|problems|active problems|return precautions|precautions|differential(?: diagnosis)?|ddx"
-    r"|(?:pertinent )?negatives"
+    r"|(?:pertinent )?negatives|(?:not active|not present|excluded|ruled out)"
+    r"(?:[ ]*/[ ]*(?:not active|not present|excluded|ruled out))*|active|inactive|resolved"
     r"|(?:pertinent )?positives|immunizations?|immunisations?|health maintenance|instructions"
     r"|discharge instructions|ed course|mdm|medical decision making"
     r"|interval history|habits|tobacco|general|neuro|heent|cv|lungs|resp|abd(?:omen)?|ext|skin|psych|msk|gi"
@@ -258,11 +158,15 @@ def _ends_sentence(folded: str, original: str, at: int, stop: int, line_start: i
             # "Mr. A. Smith" and "dad d. MI" go on, "vitamin D. Next" and "100/d. Next" do not.
             goes_on = token not in _RARELY_ENDS and (
                 _TITLE.search(folded, max(line_start, at - 8), at - 1) is not None
-                or (original[at - 1].islower() and folded[at - 2 : at - 1].isspace())
+                or (original[at - 1].islower() and _LETTER_ALONE.search(folded, at - 3, at - 1) is not None)
             )
             return original[where].isupper() and (not goes_on or _OPENERS.match(folded, where) is not None)
         return bool(_OPENERS.match(folded, stop))
     return True
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def _joins(
@@ -270,7 +174,7 @@ def _joins(
 ) -> bool:
     """Whether the next line goes on with the sentence of this one (a hard wrap)."""
     text, following = folded[line[0] : line[1]].rstrip(), folded[nxt[0] : nxt[1]]
-    if _MARKER.match(following):
+    if _MARKER.match(following) or ("|" in text and "|" in following):
         return False
     if _JOINING_END.search(text):
         return True
@@ -278,6 +182,8 @@ def _joins(
         return False
     if HEADING.match(following) and HEADING.fullmatch(following.rstrip()):
         return False
+    if _DRUG_LINE.match(following) and _indent(text) == _indent(following):
+        return False  # indented lines that open with a drug and its dose are a list
     if _JOINING_START.match(following) and len(text) >= 25:
         return True
     first = _FIRST_WORD.match(following)

@@ -71,25 +71,26 @@ _TRIGGERS: dict[tuple[Effect, ...], str] = {
         {negative|neg} for / {do|does|did} not {think|believe|suspect|feel} {this is|there is|he has|she
         has|that this is|} / denies / denie / deneis / denys / denis / denyies / deny / denying / denise /
         denies {any|having|having any|experiencing|current|recent|use of|history of} / no
-        {evidence|signs|sign|e/o|symptoms|s/s|suggestion|indication|findings|complaints|complaint}
-        {of|for|to suggest|suggesting|suggestive of} / no {evidence|signs|sign} / no
-        {clinical|radiographic|objective} {evidence|signs} of / no {known|history of|hx
-        of|h/o|prior|previous|past|reported|reports of|such|new|acute|concern for|suspicion for|suspicion
-        of|need for|indication for|use of} / no {longer has|longer having|longer complains of|more} / neg
-        for / negative for / is negative for / negatives / pertinent negatives / negative findings / nor /
-        neither / none of / absence of / absent / free of / free from / clear of / devoid of / lack of /
-        lacks / lacking / ruled out for / rules out / ruled him out for / ruled her out for / no one in /
-        fails to {reveal|show|demonstrate} / failed to {reveal|show|demonstrate} / without {any|evidence
-        of|signs of|any evidence of} / not allergic to / no allergy to / no allergies to / denies allergy to
-        / denies allergies to / non smoker""",
+        {evidence|signs|sign|e/o|symptoms|s/s|suggestion|indication|findings|complaints|complaint} {of|for|to
+        suggest|suggesting|suggestive of} / no {evidence|signs|sign} / no {clinical|radiographic|objective}
+        {evidence|signs} of / no {known|history of|hx of|h/o|prior|previous|past|reported|reports
+        of|such|new|acute|concern for|suspicion for|suspicion of|need for|indication for|use of} / no {longer
+        has|longer having|longer complains of|more} / neg for / negative for / is negative for / negatives /
+        pertinent negatives / negative findings / nor / neither / none of / absence of / absent / free of /
+        free from / clear of / devoid of / lack of / lacks / lacking / ruled out for / rules out / ruled him
+        out for / ruled her out for / no one in / fails to {reveal|show|demonstrate} / failed to
+        {reveal|show|demonstrate} / not {a|a good|a surgical|} candidate for / not
+        {eligible|suitable|appropriate|due|listed} for / ineligible for / not {interested in|keen on|ready
+        for|open to} / not {ready|willing} to {start|try|take|begin|} / no {role|plans|plan|place} for / no
+        plans to / without {any|evidence of|signs of|any evidence of} / not allergic to / no allergy to / no
+        allergies to / denies allergy to / denies allergies to / non smoker""",
     (Effect("negated", "auto_answer", "list"),): "no / none / nil / neg / negative / nope",
     (Effect("negated", "forward", "coordinated"),): """
         without / w/o / w/out / wo / not / isn't / aren't / wasn't / weren't / doesn't / don't / didn't /
         hasn't / haven't / hadn't / won't / {do|does|did|has|have|had|is|are|was|were|will} not / doesnt /
-        didnt / dont / hasnt / wasnt / isnt / {do|does|did} not
-        {have|take|use|report|show|endorse|want|need} / never / never had / has never had / never
-        {taken|used} / avoid / avoids / avoiding / declines / refuses / refusing / declining / instead of /
-        rather than / can't / cannot / unable to""",
+        didnt / dont / hasnt / wasnt / isnt / {do|does|did} not {have|take|use|report|show|endorse|want|need}
+        / never / never had / has never had / never {taken|used} / avoid / avoids / avoiding / declines /
+        refuses / refusing / declining / instead of / rather than / can't / cannot / unable to""",
     (Effect("negated", "auto", "list"),): "denied / declined / refused / ruled out / r/o'd / excluded",
     (Effect("negated", "backward", "list"),): """
         {is|are|was|were|been|being|has been|have been} {ruled
@@ -98,36 +99,36 @@ _TRIGGERS: dict[tuple[Effect, ...], str] = {
         / {is|are|was|were} not
         {seen|identified|found|noted|appreciated|demonstrated|evident|visualized|visualised|detected|present|reported|palpable|observed|heard|endorsed}
         / not
-        {indicated|needed|given|started|prescribed|performed|done|ordered|administered|recommended|obtained|required|necessary|warranted|advised}
+        {indicated|needed|given|started|prescribed|performed|done|ordered|administered|recommended|obtained|required|necessary|warranted|advised|eligible}
         / {is|are|was|were} not
         {indicated|needed|given|started|prescribed|performed|done|ordered|administered|recommended|obtained|required|necessary|warranted|advised}
         / {is|are|} contraindicated / {is |was |deliberately |}avoided / came back negative / returned
         negative / tested negative / has not {recurred|occurred|developed} / never
         {happened|occurred|developed|started|taken} / was never {started|taken|given}""",
     (Effect("uncertain", "auto_doubt", "phrase"),): """
-        possible / probable / suspected / suspect / suspects / suspecting / likely / most likely / more
-        likely / less likely / very likely / highly likely / unlikely / highly unlikely / very unlikely /
-        not likely / presumed / presumptive / questionable / potential / equivocal / possibly / probably /
+        prob / poss / possible / probable / suspected / suspect / suspects / suspecting / likely / most likely
+        / more likely / less likely / very likely / highly likely / unlikely / highly unlikely / very unlikely
+        / not likely / presumed / presumptive / questionable / potential / equivocal / possibly / probably /
         presumably / doubt / doubts / doubtful / perhaps / maybe / tentative / suspicious /
         {is|are|was|were|remains|seems|appears|felt|thought} {possible|probable|suspected|likely|most
         likely|unlikely|less likely|highly unlikely|very unlikely|questionable|presumed|considered}""",
     (Effect("uncertain", "auto_doubt", "coordinated"),): "considered",
     (Effect("uncertain", "forward", "phrase"),): """
-        {may|might|could} {be|represent|reflect|indicate|suggest|also be|possibly be} / {may|might|could}
-        have / {may|might} {need|require|benefit from} / might / looks like / appears to {be|have} / seems
-        to {be|have} / {thought|felt|believed|presumed|suspected|likely|unlikely} to {be|have|represent} /
+        {may|might|could} {be|represent|reflect|indicate|suggest|also be|possibly be} / {may|might|could} have
+        / {may|might} {need|require|benefit from} / might / looks like / appears to {be|have} / seems to
+        {be|have} / {thought|felt|believed|presumed|suspected|likely|unlikely} to {be|have|represent} /
         suggestive of / suggests / suggesting / suspicion {of|for} / suspicious for / suspected to be /
         {is|are|was|were|} {likely|most likely|possibly|probably|presumably|thought|felt|suspected|presumed}
-        {due to|from|secondary to|2/2|related to|caused by|to be due to} / query / question of /
-        questionable for / equivocal for / presumably due to / possibly {due to|from} / probably {due
-        to|from} / working {diagnosis|dx} {of|}""",
+        {due to|from|secondary to|2/2|related to|caused by|to be due to} / query / question of / questionable
+        for / equivocal for / presumably due to / possibly {due to|from} / probably {due to|from} / working
+        {diagnosis|dx} {of|}""",
     (Effect("uncertain", "forward", "coordinated"),): """
         rule out / r/o / ro / ruling out / to rule out / concern for / concerns for / concerning for /
         concerned {for|about} / worried about / worrisome for / {cannot|can't|can not|could
         not|couldn't|unable to} {exclude|rule out|r/o} / not {exclude|excluded|rule out} / does not
-        {exclude|rule out} / has not {ruled out|excluded} / have not {ruled out|excluded} / did not rule out
-        / not yet ruled out / cannot {fully|completely|entirely|definitively} {exclude|rule out} / consider
-        / considering / {evaluate|eval|evaluated|evaluation|assess|assessed|workup|work
+        {exclude|rule out} / has not {ruled out|excluded} / have not {ruled out|excluded} / did not rule out /
+        not yet ruled out / cannot {fully|completely|entirely|definitively} {exclude|rule out} / consider /
+        considering / {evaluate|eval|evaluated|evaluation|assess|assessed|workup|work
         up|investigate|investigated|tested|testing|checked|look|looking} for / w/u for /
         {unclear|uncertain|unsure|not sure|not certain|not
         clear|unknown|wonder|wonders|wondering|see|determine|know|ask|asks|asked|clarify} {if|whether} /
@@ -140,23 +141,22 @@ _TRIGGERS: dict[tuple[Effect, ...], str] = {
     (Effect("uncertain", "backward", "phrase"),): """
         {is|are|} being considered / felt unlikely / thought unlikely / is not likely / felt to be
         {likely|unlikely|possible} / thought to be {likely|unlikely|possible} / remains {a possibility|a
-        concern|in the differential|on the differential} / is {a possibility|a concern|in the
-        differential|on the differential|to be determined} / {in|on} the {differential|ddx} / vs other /
-        under {consideration|investigation|evaluation}""",
+        concern|in the differential|on the differential} / is {a possibility|a concern|in the differential|on
+        the differential|to be determined} / {in|on} the {differential|ddx} / vs other / under
+        {consideration|investigation|evaluation}""",
     (Effect("uncertain", "backward", "coordinated"),): """
         not {ruled out|excluded} / {is|was|has|have|are|were} not {been ruled out|been excluded|ruled
         out|excluded|yet been ruled out|been fully excluded} / {hasn't|haven't} been {ruled out|excluded} /
         not been {ruled out|excluded} / not yet {been |}{ruled out|excluded} / {cannot|can't|can not|could
-        not|couldn't} {be|be fully|be completely|be entirely|be definitively} {excluded|ruled out} / {to
-        be|to be formally|needs to be|need to be|must be|should be|still to be} ruled out /
-        being ruled out""",
+        not|couldn't} {be|be fully|be completely|be entirely|be definitively} {excluded|ruled out} / {to be|to
+        be formally|needs to be|need to be|must be|should be|still to be} ruled out / being ruled out""",
     (
         Effect("uncertain", "forward", "phrase"),
         Effect("uncertain", "backward", "phrase"),
     ): "vs / versus / v.s / as opposed to",
     (Effect("hypothetical", "forward", "coordinated"),): """
-        in case of / in the event of / in event of / in case / in the event / unless / risk {of|for} / risks
-        {of|for} / risk factors for / risk factor for /
+        in case of / in the event of / in event of / in case / in the event / unless / hold if / risk {of|for}
+        / risks {of|for} / risk factors for / risk factor for /
         {monitor|monitoring|watch|watching|observe|observing|look
         out|screen|screening|surveillance|watchful|alert} for / watch out for / keep an eye out for / on the
         lookout for / would {add|start|switch|repeat|order} / {to
@@ -171,22 +171,23 @@ _TRIGGERS: dict[tuple[Effect, ...], str] = {
     (Effect("hypothetical", "forward", "list"),): """
         {return|ed|er|strict return|strict ed|safety} precautions {for|given for|reviewed for|discussed
         for|include|including|given|discussed|reviewed|}""",
-    (Effect("hypothetical", "backward", "coordinated"),): "{would|could} be {added|started|tried|switched}",
+    (
+        Effect("hypothetical", "backward", "coordinated"),
+    ): "{would|could} be {added|started|tried|switched|considered}",
     (Effect("hypothetical", "backward", "compound"),): """
-        prophylaxis / ppx / risk / prevention / screening / precautions / surveillance""",
+        prophylaxis / ppx / risk / prevention / screening / precautions / surveillance / threshold""",
     (Effect("hypothetical", "forward", "sentence"), Effect("hypothetical", "backward", "sentence")): """
         should {she|he|they|you|it|there|this|these|any|pt|patient|the patient|symptoms|symptom} / if / only
         if / only when / in the event that / let {us|me|the clinic|the office|your doctor} know if""",
     (Effect("hypothetical", "forward", "sentence"),): """
         and if / or if / especially if / particularly if / even if / sooner if / earlier if""",
     (Effect("discontinued", "auto", "coordinated"),): """
-        off / completed course / stopped / stop / stops / stopping / discontinued / discontinue /
-        discontinues / discontinuing / dc'd / d/c'd / d/c / d/ced / d/c'ed / dced / dcd / dc / d'c'd /
-        discontined / discontinud / discont / held / hold / holds / holding / on hold / quit / quitting /
-        ceased / ceasing / cessation of / stopped taking / stop taking / stopping taking / weaned off /
-        tapered off / taper off / weaning off / tapering off / came off / coming off / taken off / took off
-        / finished / finished taking / self discontinued / self stopped / ran out of / failed / withdrew /
-        withdrawn""",
+        off / completed course / stopped / stop / stops / stopping / discontinued / discontinue / discontinues
+        / discontinuing / dc'd / d/c'd / d/c / d/ced / d/c'ed / dced / dcd / dc / d'c'd / discontined /
+        discontinud / discont / held / hold / holds / holding / on hold / quit / quitting / ceased / ceasing /
+        cessation of / stopped taking / stop taking / stopping taking / weaned off / tapered off / taper off /
+        weaning off / tapering off / came off / coming off / taken off / took off / finished / finished taking
+        / self discontinued / self stopped / ran out of / failed / withdrew / withdrawn""",
     (Effect("discontinued", "forward", "coordinated"),): """
         off of / off her / off his / no longer
         {taking|takes|on|uses|using|needs|requires|receiving|prescribed} / not taking / no more / is off /
@@ -197,8 +198,8 @@ _TRIGGERS: dict[tuple[Effect, ...], str] = {
         tolerate / couldn't tolerate / doesn't tolerate / unable to tolerate / intolerant {of|to} /
         intolerance {of|to} / completed {a|her|his|their|the|}{ full|} course of / finished
         {a|her|his|their|the|}{ full|} course of / switched from / changed from / transitioned from /
-        converted from / switch from / change from / in place of / discontinuation of / withdrawal of /
-        status post course of / s/p course of""",
+        converted from / switch from / change from / in place of / discontinuation of / withdrawal of / status
+        post course of / s/p course of""",
     (Effect("discontinued", "forward", "list"),): """
         allergic to / allergy to / allergies to / allergy: / allergies: / allergies {include|includes} /
         adverse reaction to / anaphylaxis to / reaction to / hypersensitivity to / anaphylaxis with /
@@ -206,38 +207,37 @@ _TRIGGERS: dict[tuple[Effect, ...], str] = {
         {meds|medications|medication|drugs}:""",
     (Effect("discontinued", "backward", "coordinated"),): """
         {is|are|was|were|been|being|has been|have been|had been|be|got}
-        {stopped|discontinued|dc'd|d/c'd|d/c|held|on hold|put on hold|placed on
-        hold|ceased|withdrawn|tapered off|weaned off} / placed on hold / put on hold / {was |is |}replaced
-        {with|by} / no longer {taken|used|needed|prescribed} / allergy / is listed as an allergy / causes
+        {stopped|discontinued|dc'd|d/c'd|d/c|held|on hold|put on hold|placed on hold|ceased|withdrawn|tapered
+        off|weaned off} / placed on hold / put on hold / crossed {out|off} / {was |is |}replaced {with|by} /
+        no longer {taken|used|needed|prescribed} / allergy / is listed as an allergy / causes
         {rash|hives|anaphylaxis|angioedema|a rash} / caused {rash|hives|anaphylaxis|angioedema|a rash}""",
     (Effect("family_history", "auto_label", "list"),): """
-        {family|fam} {history|hx|h/o} / {family|fam} {history|hx} {of|for|significant for|positive
-        for|notable for|remarkable for|includes|with|is positive for|is significant for|is notable for|pos
-        for} / fh / fhx / famhx / fmhx / f/h / fh of / fhx of / fh positive for / fhx positive for / fh
-        significant for / fhx significant for / familial history of / fh+ / family positive for""",
+        {family|fam} {history|hx|h/o} / {family|fam} {history|hx} {of|for|significant for|positive for|notable
+        for|remarkable for|includes|with|is positive for|is significant for|is notable for|pos for} / fh / fhx
+        / famhx / fmhx / f/h / fh of / fhx of / fh positive for / fhx positive for / fh significant for / fhx
+        significant for / familial history of / fh+ / family positive for""",
     (Effect("family_history", "backward", "list"),): """
-        {run|runs|ran|running} in {the|her|his|their|pt's|patient's|} family / in {the|her|his|their|}
-        family / in {family members|relatives|a family member|a relative|several family members} / on
-        {the|her|his} {maternal|paternal|mother's|father's} side / {maternal|paternal} side""",
+        {run|runs|ran|running} in {the|her|his|their|pt's|patient's|} family / in {the|her|his|their|} family
+        / in {family members|relatives|a family member|a relative|several family members} / on {the|her|his}
+        {maternal|paternal|mother's|father's} side / {maternal|paternal} side""",
     (Effect("family_history", "forward", "list"),): """
         family {member|members} {with|had|has|have|who had|who has} / {relative|relatives}
         {with|had|has|have|who had|who has} / first degree {relative|relatives} {with|had|has|have}""",
     (Effect("negated", "forward", "list"), Effect("family_history", "forward", "list")): """
         no one in {the|her|his|their} family {has|had|has had|with} / nobody in {the|her|his|their} family
-        {has|had} / no {family|fam} {history|hx} / no {family|fam} {history|hx} of / no {fh|fhx} of / no fh
-        / no fhx / denies {family|fam} {history|hx} of / denies fh of / denies fhx of""",
+        {has|had} / no {family|fam} {history|hx} / no {family|fam} {history|hx} of / no {fh|fhx} of / no fh /
+        no fhx / denies {family|fam} {history|hx} of / denies fh of / denies fhx of""",
 }
 _OTHERS: dict[Kind, str] = {
     Kind.HARMLESS: """
         no
         {increase|increased|decrease|change|changes|improvement|worsening|progression|difference|relief|response|benefit}
-        {in|of|from|to|with|} / no
-        {significant|interval|recent|major|acute|apparent|further|dose|medication}
+        {in|of|from|to|with|} / no {significant|interval|recent|major|acute|apparent|further|dose|medication}
         {change|changes|improvement|increase} {in|to|of|from|} / no further / no longer / no
         {issues|issue|problems|problem|side effects|side effect|adverse
-        effects|complaints|concerns|trouble|difficulty|difficulties} {with|from|on|about|regarding} / no
-        doubt / no show / no later than / no matter / no less than / no more than / no question {that|} /
-        no. of / no evidence to exclude / not only / not limited to / not just / not
+        effects|complaints|concerns|trouble|difficulty|difficulties} {with|from|on|about|regarding} / no doubt
+        / no show / no later than / no matter / no less than / no more than / no question {that|} / no. of /
+        no evidence to exclude / not only / not limited to / not just / not
         {well|adequately|fully|optimally|completely|currently well} {controlled|managed|treated} / not
         controlled / not {improving|improved|resolved|better|worse|worsening|changed|responding|relieved|at
         goal|optimal|to goal} / not {stop|discontinue|skip|miss|hold|stopped|discontinued|missed} /
@@ -252,59 +252,58 @@ _OTHERS: dict[Kind, str] = {
         {pressure|symptoms|inspiratory|feedback|thoughts|affect|margins|margin|mood|balance|fluid balance} /
         net negative / stop {date|by|dates|codon} /
         {nasal|vaginal|penile|urethral|wound|ear|eye|purulent|clear|white|yellow|green} d/c / just in case /
-        allergy list / hold {for|if|parameters|off on} / held {accountable|constant} / hold {steady|still} /
-        off and on / on and off / off work / off duty / off balance / off the / off days / drop off / cut
-        off / time off / day off / days off / off label / cut off / well off /
+        allergy list / hold {for|parameters|off on} / held {accountable|constant} / hold {steady|still} / off
+        and on / on and off / off work / off duty / off balance / off the / off days / drop off / cut off /
+        time off / day off / days off / off label / cut off / well off /
         {falling|kick|turned|went|called|worn|wears|wore|dropped|fell|doze|dozing|nodding|goes} off / d/c
         {home|to|planning|plan|summary|instructions|meds|medications|criteria|date|from|tomorrow} / d/c'd
-        {home|to|from} / dc {home|to|planning|summary|instructions|from} / dc'd {home|to|from} / stop
-        smoking {clinic|program} / smoking cessation / {allergies|allergy}: {nkda|nka|none|none known|nil} /
-        as soon as possible / if possible / when possible / as much as possible / where possible / as if /
-        if any / if needed / if applicable / as possible / whenever possible / as tolerated / if tolerated /
-        completed {today|yesterday|on time} / completed {the form|forms|questionnaire|survey} / failed to /
-        heart failed / failed attempt / risk factors / risk factor / risk stratification / risk and benefits
-        / risks and benefits / risk assessment / was on call / was on time / respiratory precautions /
-        contact precautions / may take / seasonal allergies / seasonal allergy / food allergies /
-        environmental allergies / drug allergies / known allergies / allergies reviewed / allergy
+        {home|to|from} / dc {home|to|planning|summary|instructions|from} / dc'd {home|to|from} / stop smoking
+        {clinic|program} / smoking cessation / {allergies|allergy}: {nkda|nka|none|none known|nil} / prob list
+        / no prob / as soon as possible / if possible / when possible / as much as possible / where possible /
+        as if / if any / if needed / if applicable / as possible / whenever possible / as tolerated / if
+        tolerated / completed {today|yesterday|on time} / completed {the form|forms|questionnaire|survey} /
+        failed to / heart failed / failed attempt / risk factors / risk factor / risk stratification / risk
+        and benefits / risks and benefits / risk assessment / was on call / was on time / respiratory
+        precautions / contact precautions / may take / seasonal allergies / seasonal allergy / food allergies
+        / environmental allergies / drug allergies / known allergies / allergies reviewed / allergy
         {testing|shots|clinic|symptoms|season} / not a smoker / could not be more / quit date / cannot
         {wait|stand} / free {t4|t3|air|fluid|text|psa} / {has |}no {idea|recollection} / avoid
         {delay|confusion} / consider it""",
     Kind.STOP: """
         ; / | / but / however / nevertheless / nonetheless / although / though / except / except for / with
-        the exception of / yet / whereas / aside from / apart from / other than / besides / otherwise /
-        which / who / positive / positive for / pos for / pos / + / (+) / [+] / yes / [x] / (x) /
-        significant for / notable for / remarkable for / does have / patient's / pt's / instead / also
+        the exception of / yet / whereas / aside from / apart from / other than / besides / otherwise / which
+        / who / positive / positive for / pos for / pos / + / (+) / [+] / yes / [x] / (x) / significant for /
+        notable for / remarkable for / does have / patient's / pt's / instead / also
         {has|reports|endorses|notes|takes}""",
     Kind.SOFT_STOP: """
         due to / secondary to / because / because of / since / 2/2 / d/t / 2/2 to / as a result of / related
-        to / caused by / attributed to / owing to / after / in setting of / in the setting of / in favor of
-        / in favour of / from / so / thus / therefore / given / causing / leading to / despite / thanks to /
-        now / only / just / still / present / while / then""",
+        to / caused by / attributed to / owing to / after / in setting of / in the setting of / in favor of /
+        in favour of / from / so / thus / therefore / given / causing / leading to / despite / thanks to / now
+        / only / just / still / present / while / then""",
     Kind.BE_VERB: """
-        has / had / have / having / is / are / was / were / remains / known / steady / intact / normal /
-        clear / soft / regular / stable / supple / wnl / unremarkable / improving / worse / better /
-        unchanged / controlled / elevated / ongoing / history of / hx of / h/o / s/p / status post / died /
-        developed""",
+        has / had / have / having / is / are / was / were / remains / known / steady / intact / normal / clear
+        / soft / regular / stable / supple / wnl / unremarkable / improving / worse / better / unchanged /
+        controlled / elevated / ongoing / history of / hx of / h/o / s/p / status post / died / developed""",
     Kind.VERB: """
         reports / endorses / endorsed / complains / complaining of / c/o / admits / states / says / tells /
-        presents / presented / takes / taking / started / starts / starting / began / beginning / continues
-        / continued / continuing / shows / showed / revealed / reveals / demonstrates / demonstrated / feels
-        / felt / will / does / did / came / comes / went / uses / lives / works / gets / got / restarted /
+        presents / presented / takes / taking / started / starts / starting / began / beginning / continues /
+        continued / continuing / shows / showed / revealed / reveals / demonstrates / demonstrated / feels /
+        felt / will / does / did / came / comes / went / uses / lives / works / gets / got / restarted /
         restarting / resumed / resuming / switched to / changed to / adding / needs / requires / notes /
-        describes / described / mentions / tolerates / follow up / f/u / ordered / initiated / initiate /
-        gave / took / eats / walks / sleeps / smokes / drinks / remain / replaced with / transitioned to /
+        describes / described / mentions / tolerates / follow up / f/u / ordered / initiated / initiate / gave
+        / took / eats / walks / sleeps / smokes / drinks / remain / replaced with / transitioned to /
         converted to / to start""",
     Kind.WEAK_VERB: """
         add / added / admit / admitted / advised / begin / call / change / check / continue / currently /
-        decrease / decreased / diagnosed / discharge / discharged / experienced / experiencing / follow /
-        get / give / improved / increase / increased / increasing / keep / need / noted / obtain / order /
-        persists / plan / plans / received / recently / recheck / recommend / recommended / refer / referred
-        / repeat / replaced / report / reported / restart / resume / return / schedule / seen / start /
-        switch / switched / take / today / tolerating / treat / treated / use / using / worsened / mild /
-        moderate / small / trace / minimal / occasional / intermittent / scattered""",
+        decrease / decreased / diagnosed / discharge / discharged / experienced / experiencing / follow / get
+        / give / improved / increase / increased / increasing / keep / need / noted / obtain / order /
+        persists / plan / plans / received / recently / recheck / recommend / recommended / refer / referred /
+        repeat / replaced / report / reported / restart / resume / return / schedule / seen / start / switch /
+        switched / take / today / tolerating / treat / treated / use / using / worsened / mild / moderate /
+        small / trace / minimal / occasional / intermittent / scattered""",
     Kind.PREPOSITION: """
-        with / w/ / on / in / at / by / during / without / per / to / upon / before / into / when / as /
-        until / as well / this / that / based on / following / x / seen on""",
+        with / w/ / on / in / at / by / during / without / per / to / upon / before / into / when / as / until
+        / as well / this / that / based on / following / x / seen on""",
     Kind.FOR: "for",
     Kind.SUBJECT: """
         patient / pt / the patient / she / he / they / we / i {have|had|was|am|recommend|will|think} / pts /
