@@ -122,7 +122,7 @@ class NoteReader:
 @dataclass(frozen=True, slots=True)
 class _ClaimWords:
     core: frozenset[str]
-    least: float  # the weight that a mention must exceed
+    least: float  # the weight that a mention must exceed; for half credit a third is enough
     telling: frozenset[str]  # the core words that are not shared by many unlike things
     heads: frozenset[str]  # those that name what is wrong, for a problem
     every: frozenset[str]
@@ -176,7 +176,7 @@ def check_evidence(note: NoteReader, verdict: CheckedVerdict) -> StrictVerdict:
         return StrictVerdict("unsupported", ("fake_span" if verdict.fake_quote else "no_span",), None, None)
     best: StrictVerdict | None = None
     for span in islice(note.folded.find_all(verdict.quote), _MOST_PLACES):
-        reasons, mention = _judge_place(note, verdict.claim, span)
+        reasons, mention = _judge_place(note, verdict.claim, verdict.claimed, span)
         if best is None or len(reasons) < len(best.reasons):
             label = "unsupported" if reasons else verdict.claimed
             best = StrictVerdict(label or "unsupported", reasons, span, mention)
@@ -186,7 +186,9 @@ def check_evidence(note: NoteReader, verdict: CheckedVerdict) -> StrictVerdict:
     return best
 
 
-def _judge_place(note: NoteReader, claim: Claim, span: Span) -> tuple[tuple[Reason, ...], Mention | None]:
+def _judge_place(
+    note: NoteReader, claim: Claim, claimed: Label | None, span: Span
+) -> tuple[tuple[Reason, ...], Mention | None]:
     quoted = note.stretch(*span)
     words = _claim_words(claim)
     general: set[Reason] = set()
@@ -194,7 +196,8 @@ def _judge_place(note: NoteReader, claim: Claim, span: Span) -> tuple[tuple[Reas
         general.add("mid_token_span")
     if _is_broad(note, span, quoted.text):
         general.add("broad_span")
-    mentions = _mentions(note, words, quoted.tokens)
+    least = words.least if claimed == "grounded" else weight(words.core) / 3
+    mentions = _mentions(note, words, quoted.tokens, least)
     if not mentions:
         general.add("off_claim_span")
         if not numbers_agree(words.numbers, quoted.numbers, (), note.note, span.start):
@@ -228,8 +231,8 @@ def _is_broad(note: NoteReader, span: Span, text: str) -> bool:
     return first_end < span.end and len(text) > 0.8 * len(note.note.strip())
 
 
-def _mentions(note: NoteReader, words: _ClaimWords, tokens: Sequence[Token]) -> list[Mention]:
-    """Find the places in a quote that use most of the claim's words, a telling one among them."""
+def _mentions(note: NoteReader, words: _ClaimWords, tokens: Sequence[Token], least: float) -> list[Mention]:
+    """Find the places in a quote whose words of the claim outweigh `least`, a telling one among them."""
     runs: list[list[Token]] = []
     last = 0
     segment_end = -1
@@ -248,7 +251,7 @@ def _mentions(note: NoteReader, words: _ClaimWords, tokens: Sequence[Token]) -> 
     for run in runs:
         said = words.core.intersection(word for token in run for word in token.words)
         told = all(not needed or needed & said for needed in (words.telling, words.heads))
-        if told and weight(said) > words.least:
+        if told and weight(said) > least:
             found.append(Mention(run[0].start, run[-1].end, said))
     most = max((len(mention.words) for mention in found), default=0)
     return [mention for mention in found if len(mention.words) == most]
