@@ -122,7 +122,7 @@ def test_a_grader_of_its_own_is_part_of_the_signature() -> None:
     answers = [{"quality": 1.0}, {"quality": 0.5}]
     run(toy(answers))
     run(toy(answers), model_roles={"grader": get_model("none/judge")})
-    own, other = settle()
+    own, other = sorted(settle(), key=lambda view: view.signature)
     assert (own.grader, own.signature) == ("none/none", "toy v=1")
     assert (other.grader, other.signature) == ("none/judge", "toy v=1 grader=none/judge")
     assert len(build_boards([own, other])) == 2
