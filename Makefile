@@ -43,6 +43,7 @@ wheel-test: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/spans.py
 	$(BIN)/python benchmarks/context.py
+	$(BIN)/python benchmarks/score_cohort.py
 	$(BIN)/python benchmarks/registry_overhead.py
 
 ui: $(READY)

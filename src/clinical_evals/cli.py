@@ -8,6 +8,7 @@ import click
 
 _COMMANDS = {
     "attacks": ("clinical_evals.cli_attacks:attacks", "Show what each attack gains under either score."),
+    "codes": ("clinical_evals.cli_codes:codes", "Score one list of ICD-10-CM codes against another."),
     "ground": ("clinical_evals.cli_ground:ground", "Score how well an extraction is grounded in one note."),
     "import": (
         "clinical_evals.cli_registry:import_",
@@ -15,6 +16,7 @@ _COMMANDS = {
     ),
     "leaderboard": ("clinical_evals.cli_registry:leaderboard", "Rank the runs in the registry."),
     "record": ("clinical_evals.cli_record:record", "Turn the log of a run into a replay fixture."),
+    "vocab": ("clinical_evals.cli_vocab:vocab", "Build, describe or search a vocabulary."),
     "ui": ("clinical_evals.cli_registry:ui", "Open the registry in the MLflow UI on 127.0.0.1."),
 }
 

@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> None:
         arguments: The folder.
     """
     if hasattr(os, "nice"):
-        os.nice(5)  # the eval comes first
+        os.nice(10)  # the eval comes first
     location = locate(Path(arguments[0]))
     deliverer = Deliverer(location)
     try:

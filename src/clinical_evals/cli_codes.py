@@ -1,0 +1,81 @@
+"""`clinical-evals codes`: how well one list of codes matches another."""
+
+import json
+from pathlib import Path
+
+import click
+
+from clinical_evals.files import InputError, read_text
+
+
+@click.command()
+@click.option("--truth", type=click.Path(path_type=Path), required=True, help="The curated codes.")
+@click.option("--predicted", type=click.Path(path_type=Path), required=True, help="The codes to score.")
+@click.option(
+    "--vocab",
+    type=click.Path(path_type=Path),
+    help="A vocabulary built by `vocab build`. Default: the ICD-10-CM release that is built in.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def codes(truth: Path, predicted: Path, vocab: Path | None, as_json: bool) -> None:
+    """Score the codes of one file against those of another, with credit for near misses.
+
+    Each file holds one code a line or a JSON list of codes, written in any usual way (e1121, E11.21, E11.-).
+    A header or block counts as itself, not as the codes below it. True codes that the vocabulary lacks are
+    set aside and listed; predicted ones that it lacks are invalid and earn nothing.
+    """
+    try:
+        true_codes, predicted_codes = _read(truth), _read(predicted)
+        if not true_codes:
+            raise InputError(f"{truth}: holds no code to compare with")
+        scores = _score(true_codes, predicted_codes, vocab)
+    except InputError as error:
+        click.echo(f"Error: {error}", err=True)
+        raise SystemExit(2) from None
+    if as_json:
+        click.echo(json.dumps(scores, indent=2))
+        return
+    for name, value in scores.items():
+        shown = f"{value:.4f}" if isinstance(value, float) else ", ".join(value) or "none"
+        click.echo(f"{name:<24} {shown}")
+
+
+def _score(truth: list[str], predicted: list[str], vocab: Path | None) -> dict[str, float | list[str]]:
+    from clinical_evals.ontology.scoring import score_cohort
+    from clinical_evals.ontology.vocabulary import open_vocabulary
+
+    with open_vocabulary(vocab) as con:
+        scored = score_cohort(con, "", "", truth, predicted, "")
+    ours = (
+        scored.strict_set_score,
+        scored.hierarchical_precision,
+        scored.hierarchical_recall,
+        scored.hierarchical_f,
+    )
+    strict, precision, recall, f = (value for value in ours if value is not None)
+    return {
+        "coverage": scored.coverage,
+        "overInclusionPenalty": scored.over_inclusion_penalty,
+        "hierarchicalScore": scored.hierarchical_score,
+        "strictSetScore": strict,
+        "hierarchicalPrecision": precision,
+        "hierarchicalRecall": recall,
+        "hierarchicalF": f,
+        "unresolvableGroundTruth": scored.unresolvable_ground_truth,
+        "invalid": scored.invalid_codes,
+    }
+
+
+def _read(path: Path) -> list[str]:
+    """Read the codes of a file: a JSON list, or one a line."""
+    text = read_text(path)
+    if not text.lstrip().startswith("["):
+        return [line for line in text.splitlines() if line.strip()]
+    try:
+        entries = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError(f"{path}: begins like a JSON list but is none") from None
+    for number, entry in enumerate(entries, start=1):
+        if not isinstance(entry, str):
+            raise InputError(f"{path}: entry {number} is no string; write codes as strings")
+    return [entry for entry in entries if entry.strip()]

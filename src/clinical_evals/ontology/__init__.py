@@ -1,0 +1,1 @@
+"""Are the codes that were assembled for a population the right ones?"""
