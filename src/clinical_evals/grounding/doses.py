@@ -27,7 +27,7 @@ def numbers_agree(
     """Say whether each number of a claim is the one that the quoted place gives for the claim's subject.
 
     It must be in the quote with its unit; and where the place holds several of one unit, it must be
-    among the first of that unit after the mention, or before it if none follows: in "A 25 mg and
+    among the first of that unit after the mention, then the last before it: in "A 25 mg and
     B 10 mg" the dose of A is 25 mg. Of "from 500 mg to 1000 mg", and of "500 mg, increase to 1000 mg",
     the second counts.
 
@@ -46,7 +46,9 @@ def numbers_agree(
             continue
         current = _without_former([other for other in place if other.unit == quantity.unit], note)
         wanted = sum(other.unit == quantity.unit for other in claimed)
-        near = [other for other in current if other.start >= anchor][:wanted] or current[-wanted:]
+        after = [other for other in current if other.start >= anchor]
+        before = [other for other in reversed(current) if other.start < anchor]
+        near = (after + before)[:wanted]
         if all(other.value != quantity.value for other in near):
             return False
     return True

@@ -197,7 +197,7 @@ def _judge_place(
     if _is_broad(note, span, quoted.text):
         general.add("broad_span")
     least = words.least if claimed == "grounded" else weight(words.core) / 3
-    mentions = _mentions(note, words, quoted.tokens, least)
+    mentions = _mentions(note, words, quoted.tokens, least) or _copied(claim, words, quoted.text, span.start)
     if not mentions:
         general.add("off_claim_span")
         if not numbers_agree(words.numbers, quoted.numbers, (), note.note, span.start):
@@ -255,6 +255,13 @@ def _mentions(note: NoteReader, words: _ClaimWords, tokens: Sequence[Token], lea
             found.append(Mention(run[0].start, run[-1].end, said))
     most = max((len(mention.words) for mention in found), default=0)
     return [mention for mention in found if len(mention.words) == most]
+
+
+def _copied(claim: Claim, words: _ClaimWords, quote: str, offset: int) -> list[Mention]:
+    """A claim copied out of the quote speaks of it, over however many clauses its words are spread."""
+    place = FoldedNote(quote).find(claim.core)
+    whole = place and not (_cuts_token(quote, place.start) or _cuts_token(quote, place.end))
+    return [Mention(place.start + offset, place.end + offset, words.core)] if place and whole else []
 
 
 def _judge_mention(
