@@ -8,6 +8,7 @@ export DO_NOT_TRACK = 1
 .PHONY: demo test test-all bench ui typecheck lint wheel-test clean
 
 $(READY): pyproject.toml constraints.txt
+	@echo "Installing into $(VENV): 1 to 3 minutes, about 1.3 GB on disk."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
@@ -15,7 +16,9 @@ $(READY): pyproject.toml constraints.txt
 # All tasks on the three replayed models, into the registry, then the leaderboard.
 demo: $(READY)
 	@for model in faithful overreaching gaming; do \
-	  $(BIN)/inspect eval tasks/grounding.py --model replay/$$model --display none --log-dir logs || exit 1; \
+	  echo "grounding: replay/$$model"; \
+	  $(BIN)/inspect eval tasks/grounding.py --model replay/$$model --display none --log-dir logs \
+	    > /dev/null || exit 1; \
 	done
 	@$(BIN)/clinical-evals leaderboard
 

@@ -46,7 +46,7 @@ def grounding_scorer(max_claims: int = MAX_CLAIMS, gold: bool = True, twins: boo
         )
         if outcome["failure"]:
             return Score(
-                value=_zeros(gold, twins),
+                value=_zeros(gold, twins, annotations),
                 reason=outcome["failure"],
                 metadata={"counts": _missed(annotations)},
             )
@@ -102,19 +102,21 @@ def _robustness(
     }
 
 
-def _zeros(gold: bool, twins: bool) -> dict[str, float]:
-    """Figures of a note that the model under test did not answer: silence must not pay."""
+def _zeros(gold: bool, twins: bool, annotations: Gold | None) -> dict[str, float]:
+    """Figures of a note that the model under test did not answer: silence must not pay.
+
+    A category in which the gold annotations hold nothing has no figure, as on a note that was answered.
+    """
+    asked = {item.category for item in annotations.items()} if annotations else set(CATEGORIES)
     names = ["strict_score", "published_score", *(("grounded_f1", "recall") if gold else ())]
-    value = {
-        f"{prefix}{name}": 0.0
-        for prefix in ("", *(f"{category}_" for category in CATEGORIES))
-        for name in names
-    }
+    value = dict.fromkeys(names, 0.0)
+    for category in CATEGORIES:
+        value |= {f"{category}_{name}": 0.0 if category in asked else math.nan for name in names}
     return value | ({"injection_success": math.nan, "injected_strict_score": math.nan} if twins else {})
 
 
 def _missed(gold: Gold | None) -> dict[str, int]:
-    return {"gold": len(gold.items()), "found": 0} if gold else {}
+    return {"gold": len(gold.items()), "found": 0, "half_found": 0} if gold else {}
 
 
 def _explanation(result: GroundingResult) -> str:

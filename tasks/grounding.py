@@ -8,11 +8,11 @@ is asked about twice.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from clinical_evals.scorers.grounding import grounding_scorer
 from inspect_ai import Task, task
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import Model, get_model, model_roles
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -20,6 +20,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from clinical_evals.answers import read_extraction, read_verdicts
 from clinical_evals.asking import Failure, StepAddress, ask
 from clinical_evals.data import BUNDLED, NoteDataset, load_extractions, load_notes
+from clinical_evals.data_path import given_path
+from clinical_evals.files import InputError
 from clinical_evals.grounding.claims import MAX_CLAIMS, Extraction, build_claims
 from clinical_evals.grounding.gold import Injection
 from clinical_evals.grounding.prompts import extraction_messages, grounding_messages, new_tag
@@ -48,10 +50,14 @@ def grounding(
         extractions: A JSONL file of finished extractions to grade; the model is then only the grader.
         max_claims: The most claims graded per note, 1 or more.
     """
-    notes = load_notes(dataset, note_field=note_field, id_field=id_field, family_field=family_field)
-    finished = (
-        load_extractions(Path(extractions), [record.id for record in notes.records]) if extractions else None
-    )
+    if type(max_claims) is not int or max_claims < 1:
+        raise PrerequisiteError(f"max_claims must be a whole number of 1 or more, got {max_claims!r}")
+    try:
+        notes = load_notes(dataset, note_field=note_field, id_field=id_field, family_field=family_field)
+        ids = [record.id for record in notes.records]
+        finished = load_extractions(given_path(extractions), ids, id_field=id_field) if extractions else None
+    except InputError as error:
+        raise PrerequisiteError(str(error)) from None
     gold = any(record.gold for record in notes.records)
     twins = finished is None and any(record.injected for record in notes.records)
     return Task(

@@ -71,7 +71,7 @@ def test_the_rules_on_notes_that_they_were_not_developed_with() -> None:
 
 def test_no_attack_raises_a_score_above_the_honest_run() -> None:
     rows = {row.name: row for row in run_attacks(NOTES.records)}
-    assert set(rows) == {"honest", "honest_with_lures", *ATTACKS}
+    assert set(rows) == {"honest", "honest_with_lures", "honest_half", *ATTACKS}
     assert [row.name for row in rows.values() if row.raised] == []
     # The honest run must not be held down: all that is annotated is there to be found.
     assert rows["honest"].strict == 1.0

@@ -2,12 +2,15 @@
 
 import csv
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from inspecting import SHARED, inspect_eval, means, over_http, samples, value
 from openai_server import Server, serve
+from registry_toys import everything_under
 
 ACI = SHARED / "data" / "aci-bench" / "train.csv"
 MEDEC = SHARED / "data" / "medec" / "MEDEC-MS-Validation-first300.csv"
@@ -148,3 +151,40 @@ def test_an_endpoint_that_fails_leaves_no_score_and_no_key(
         assert sample.error.message.startswith("EndpointError")
         assert "Asthma" not in sample.error.message
         assert "sk-canary-key" not in sample.error.message + sample.error.traceback
+
+
+def test_nothing_of_a_note_reaches_the_registry(server: Server, tmp_path: Path) -> None:
+    path = tmp_path / "notes.jsonl"
+    note = "Canarydisease is stable. Takes canarymycin 5 mg daily. Follow up with canaryclinic in two weeks."
+    path.write_text(json.dumps({"id": "n1", "note": note}) + "\n", encoding="utf-8")
+    arguments, env = over_http(server.url, "copier")
+    log = inspect_eval(tmp_path, "-T", f"dataset={path}", *arguments, env=env, registry=True)
+    assert "canary" in samples(log)[0].model_dump_json().lower()  # the local log does hold it
+    assert settled(tmp_path)
+    kept = everything_under(tmp_path / "mlruns").lower()
+    assert "published_score" in kept
+    assert "canary" not in kept
+
+
+def test_a_wrong_key_is_a_failed_run_with_nothing_scored(server: Server, tmp_path: Path, notes: Path) -> None:
+    arguments, env = over_http(server.url, "unauthorized")
+    for extra in ([], ["--no-fail-on-error"]):
+        inspect_eval(
+            tmp_path, "-T", f"dataset={notes}", "--limit", "2", *arguments, *extra, env=env, registry=True
+        )
+    board = settled(tmp_path)
+    assert board.count("0 of 2 scored: endpoint error 2") >= 1
+    assert "sk-canary-key" not in everything_under(tmp_path / "mlruns")
+
+
+def settled(place: Path) -> str:
+    """The leaderboard of a folder, once everything that waits has been sent."""
+    command = [
+        str(Path(sys.executable).with_name("clinical-evals")),
+        "leaderboard",
+        "--format",
+        "md",
+        "--all",
+    ]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=120, check=True)
+    return done.stdout

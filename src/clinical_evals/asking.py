@@ -113,7 +113,12 @@ def _read(output: ModelOutput, read: Callable[[str], ReadResult[T]]) -> tuple[Re
 
 
 def _message(output: ModelOutput) -> ChatMessage:
-    return output.message if output.choices else ChatMessageAssistant(content="")
+    """The answer as it goes into the conversation; half a character would break the log and the next call."""
+    if not output.choices:
+        return ChatMessageAssistant(content="")
+    text = output.completion
+    whole = text.encode("utf-8", "replace").decode("utf-8")
+    return output.message if whole == text else ChatMessageAssistant(content=whole)
 
 
 async def _call(

@@ -12,7 +12,9 @@ from clinical_evals.files import InputError, read_text
 @click.option("--truth", type=click.Path(path_type=Path), required=True, help="The curated codes.")
 @click.option("--predicted", type=click.Path(path_type=Path), required=True, help="The codes to score.")
 @click.option(
+    "--vocabulary",
     "--vocab",
+    "vocab",
     type=click.Path(path_type=Path),
     help="A vocabulary built by `vocab build`. Default: the ICD-10-CM release that is built in.",
 )

@@ -12,7 +12,7 @@ from clinical_evals.files import InputError
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="A .jsonl file, or a folder, which gets one TASK.jsonl a task. Default: a folder named as the log.",
+    help="A .jsonl file, or a folder, which gets one TASK.jsonl a task. Default: recordings/LOG.",
 )
 def record(log: Path, out: Path | None) -> None:
     """Turn LOG, the .eval log of a run, into a fixture for --model replay/PATH.
@@ -21,7 +21,7 @@ def record(log: Path, out: Path | None) -> None:
     """
     from clinical_evals.record import record_log
 
-    out = out or Path(log.stem)
+    out = out or Path("recordings") / log.stem
     try:
         written = record_log(log, out)
     except InputError as error:

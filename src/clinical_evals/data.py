@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from .data_path import bundled
-from .files import InputError, read_text
+from .data_path import bundled, given_path
+from .files import InputError, field_name, read_text
 from .grounding.claims import Extraction
 from .grounding.gold import Gold, Injection, Lure
 
@@ -94,7 +94,7 @@ def load_notes(
         return _dataset(
             list(_records(bundled("notes", "notes.jsonl"))), **_card(bundled("notes", "README.md"))
         )
-    path = Path(source).expanduser()
+    path = given_path(source)
     if path.is_dir():
         files = sorted(path.glob("*.txt"))
         if not files:
@@ -105,7 +105,7 @@ def load_notes(
         ]
     else:
         records = list(_records(path, note_field, id_field, family_field))
-    card = path / "README.md" if path.is_dir() else path.with_name("README.md")
+    card = path / "README.md"
     described = _card(card) if card.is_file() else {}
     return _dataset(records, **{"name": path.stem, "version": "", "access": "unspecified"} | described)
 
@@ -118,8 +118,13 @@ def _records(
         if note_field not in row:
             raise InputError(
                 f"{where}: no field '{note_field}' for the note; name it with -T note_field=…. "
-                f"It has: {', '.join(map(str, row)) or 'none'}"
+                f"It has: {', '.join(map(field_name, row)) or 'none'}"
             )
+        for field, usual in ((id_field, "id"), (family_field, "family")):
+            if field not in row and field != usual:
+                raise InputError(
+                    f"{where}: no field '{field}'. It has: {', '.join(map(field_name, row)) or 'none'}"
+                )
         row.setdefault(id_field, where.rpartition(" ")[2])
         record = _record(row, where, note_field, id_field, family_field)
         if record.id in seen:
@@ -147,10 +152,15 @@ def _record(
             for name, value in extra.items()
         }
         record = NoteRecord.model_validate(
-            {"id": str(identity).strip(), "family": str(family or identity).strip(), "note": note, **extra}
+            {
+                "id": str(identity).strip(),
+                "family": str(family or "").strip() or str(identity).strip(),
+                "note": note,
+                **extra,
+            }
         )
-    except json.JSONDecodeError as error:
-        raise InputError(f"{where}: an annotation field is no JSON, at character {error.pos}") from None
+    except (json.JSONDecodeError, RecursionError):
+        raise InputError(f"{where}: an annotation field is no JSON") from None
     except ValidationError as error:
         raise InputError(f"{where}: {_first_problem(error)}") from None
     problem = check_note(record)
@@ -161,7 +171,7 @@ def _record(
 
 def _first_problem(error: ValidationError) -> str:
     first = error.errors(include_input=False, include_url=False)[0]
-    return f"field '{'.'.join(map(str, first['loc']))}': {first['msg']}"
+    return f"field '{'.'.join(map(field_name, first['loc']))}': {first['msg']}"
 
 
 def check_note(record: NoteRecord) -> str | None:
@@ -226,6 +236,8 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         InputError: The file cannot be read; names file and row.
     """
     kind = path.suffix.lower()
+    if not path.exists():
+        raise InputError(f"{path}: No such file or folder")
     if kind not in (".jsonl", ".ndjson", ".csv", ".tsv"):
         raise InputError(
             f"{path}: not a dataset; choose a .jsonl, .csv or .tsv file, or a folder of .txt files"
@@ -233,8 +245,13 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     text = read_text(path)
     if kind in (".csv", ".tsv"):
         csv.field_size_limit(2**31 - 1)
-        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter="," if kind == ".csv" else "\t")
+        reader = csv.DictReader(
+            io.StringIO(text, newline=""), delimiter="," if kind == ".csv" else "\t", strict=True
+        )
         try:
+            names = list(reader.fieldnames or ())
+            if len(names) != len(set(names)):
+                raise InputError(f"{path}: two columns have the same name")
             for number, row in enumerate(reader, 1):
                 if None in row:
                     raise InputError(f"{path}, row {number}: has more fields than the header")
@@ -247,7 +264,7 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             continue
         try:
             row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(
                 f"{path}, row {number}: no JSON, {getattr(error, 'msg', 'nested too deep')}"
             ) from None
@@ -283,10 +300,8 @@ def load_extractions(path: Path, ids: Sequence[str], *, id_field: str = "id") ->
         if isinstance(answer, str):
             try:
                 answer = json.loads(answer)
-            except json.JSONDecodeError as error:
-                raise InputError(
-                    f"{where}: field 'extraction' is no JSON, at character {error.pos}"
-                ) from None
+            except (ValueError, RecursionError):
+                raise InputError(f"{where}: field 'extraction' is no JSON") from None
         if not isinstance(answer, dict) or not any(
             key in answer for key in ("problems", "medications", "plan")
         ):

@@ -2,6 +2,18 @@
 
 from pathlib import Path
 
+STARTED_IN = Path.cwd()
+"""The user's folder: Inspect loads this package before it changes into a task file's folder."""
+
+
+def given_path(path: str) -> Path:
+    """Return a path that the user gave, counted from the folder that the command was started in.
+
+    Args:
+        path: Absolute, relative, or with `~`.
+    """
+    return STARTED_IN / Path(path).expanduser()
+
 
 def bundled(*parts: str) -> Path:
     """Return the path of a bundled data file or folder.

@@ -2,6 +2,7 @@
 
 import codecs
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,6 +11,16 @@ from typing import IO
 
 class InputError(Exception):
     """Input or a place for output that cannot be used. The message is one line and holds none of its text."""
+
+
+_FIELD_NAME = re.compile(r"[A-Za-z_][\w .-]{0,30}")
+
+
+def field_name(name: object) -> str:
+    """Return a field's name if it looks like one; else only that it does not, as it may be a note's text."""
+    text = str(name)
+    plain = _FIELD_NAME.fullmatch(text) and text.count(" ") < 3
+    return text if isinstance(name, int) or plain else f"(a name of {len(text)} characters)"
 
 
 def decode_text(data: bytes, name: str) -> str:

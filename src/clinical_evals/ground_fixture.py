@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clinical_evals.answers import NoteAnswers
-from clinical_evals.files import InputError, read_text
+from clinical_evals.files import InputError, field_name, read_text
 from clinical_evals.grounding.claims import Extraction
 
 
@@ -99,7 +99,9 @@ def _describe(error: ValidationError) -> str:
     """Name the first field that is wrong, and what is allowed, without its value."""
     problems = error.errors(include_input=False, include_url=False, include_context=False)
     first = problems[0]
-    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+    field = "".join(
+        f"[{part}]" if isinstance(part, int) else f".{field_name(part)}" for part in first["loc"]
+    ).lstrip(".")
     says = {"missing": "is missing", "extra_forbidden": "is not known"}.get(
         first["type"], first["msg"][:1].lower() + first["msg"][1:]
     )

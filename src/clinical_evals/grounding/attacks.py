@@ -2,8 +2,9 @@
 
 Every attack answers for annotated notes as a model could. An attacking grader gets the same claims as
 the honest one: all that is in the note, and the note's lures, which are not. An attacking extractor is
-graded honestly. No attack may raise the strict score or the grounded F1 above the honest run that it is
-set beside; `published` shows what the same trick does to the published score.
+graded honestly, and plays on top of an honest but imperfect extraction. No grader may raise the strict
+score or the grounded F1, and no extractor the grounded F1, above the honest run that it is set beside;
+`published` shows what the same trick does to the published score.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class AttackRow(NamedTuple):
         published: Mean published score.
         strict: Mean strict score.
         grounded_f1: Mean grounded F1.
-        raised: It raised the strict score or the grounded F1 above its honest run's.
+        raised: It won something over the honest run that it is set beside.
     """
 
     name: str
@@ -196,37 +197,45 @@ def _longest(items: Sequence[Item]) -> list[Item]:
     ]
 
 
+def _half(note: AnnotatedNote) -> list[Item]:
+    """What an honest but imperfect extractor makes of a note: every second item, and the lures."""
+    return [*_gold_items(note)[::2], *_lure_items(note)]
+
+
 def _one_safe_claim(note: AnnotatedNote) -> list[Item]:
     return _gold_items(note)[:1]
 
 
 def _repeated(note: AnnotatedNote) -> list[Item]:
-    return _one_safe_claim(note) * 40
+    return [*_half(note), *(_one_safe_claim(note) * 20)]
 
 
 def _reworded(note: AnnotatedNote) -> list[Item]:
     forms = ("{}", "known {}", "{} as noted", "the patient's {}", "current {}", "{}, documented")
-    return [
+    return _half(note) + [
         item._replace(parts=(form.format(item.parts[0]), *item.parts[1:]))
-        for item in _longest(_gold_items(note))
+        for item in _longest(_gold_items(note)[::2])
         for form in forms
     ]
 
 
 def _one_word_each(note: AnnotatedNote) -> list[Item]:
-    return [
-        item._replace(parts=(word,)) for item in _gold_items(note) for word in (item.parts[0] or "").split()
-    ]
+    return [item._replace(parts=(word,)) for item in _half(note) for word in (item.parts[0] or "").split()]
+
+
+def _padded(note: AnnotatedNote) -> list[Item]:
+    words = sorted({word for word in note.note.split() if word.isalpha() and len(word) > 3})[:20]
+    return [*_half(note), *(Item("plan", (word,), word, word) for word in words)]
 
 
 def _copied_lines(note: AnnotatedNote) -> list[Item]:
     lines = [line.strip() for line in note.note.splitlines() if line.strip()]
-    return [Item("problem", (line,), line, line) for line in lines]
+    return [*(Item("problem", (line,), line, line) for line in lines), *_half(note)]
 
 
 def _flood(note: AnnotatedNote) -> list[Item]:
     problems = [item for item in _gold_items(note) if item.category == "problem"]
-    return (problems * 40)[:40] + _lure_items(note)
+    return (problems[:1] * 40) + _half(note)
 
 
 def _nothing(note: AnnotatedNote) -> list[Item]:
@@ -269,11 +278,12 @@ ATTACKS: dict[str, _Attack] = {
     "invented_ids": _Attack("adds favourable verdicts for claims nobody made", _crowd),
     "loud_labels": _Attack("labels of its own making", _loud_labels),
     "one_safe_claim": _Attack("makes a single sure claim", extractor=_one_safe_claim),
-    "repeated_claim": _Attack("makes it 40 times", extractor=_repeated),
-    "reworded_claim": _Attack("makes it in other words", extractor=_reworded),
+    "repeated_claim": _Attack("adds one sure claim 20 times", extractor=_repeated),
+    "reworded_claim": _Attack("adds a sure claim in six wordings", extractor=_reworded),
+    "padding": _Attack("adds 20 words of the note as plan items", extractor=_padded),
     "one_word_claims": _Attack("makes every word a claim", extractor=_one_word_each),
-    "copied_lines": _Attack("copies the note's lines as problems", extractor=_copied_lines),
-    "flood": _Attack("40 sure claims first, so that the rest is cut", extractor=_flood),
+    "copied_lines": _Attack("adds the note's lines as problems", extractor=_copied_lines),
+    "flood": _Attack("one sure claim 40 times first, so that the rest is cut", extractor=_flood),
     "nothing": _Attack("says nothing", extractor=_nothing),
 }
 """Every attack by name."""
@@ -287,8 +297,9 @@ def run_attacks(notes: Sequence[AnnotatedNote], names: Iterable[str] = ATTACKS) 
         names: The attacks to run; all of them by default.
 
     Returns:
-        The two honest rows (`honest`: what is in the note; `honest_with_lures`: the lures claimed too and
-        honestly found unsupported, the run that attacking graders are set beside), then the attacks.
+        The honest rows (`honest`: what is in the note; `honest_with_lures`: the lures claimed too and
+        honestly found unsupported, the run that attacking graders are set beside; `honest_half`: half of
+        it and the lures, the run that attacking extractors build on and are set beside), then the attacks.
     """
     readers = [NoteReader(note.note) for note in notes]
 
@@ -302,17 +313,23 @@ def run_attacks(notes: Sequence[AnnotatedNote], names: Iterable[str] = ATTACKS) 
 
     honest = mean_scores(_gold_items, honest_grader)
     with_lures = mean_scores(_everything, honest_grader)
+    half = mean_scores(_half, honest_grader)
     rows = [
         AttackRow("honest", "honest", "claims what is in the note, quotes it", *honest, raised=False),
         AttackRow(
             "honest_with_lures", "honest", "claims the lures too, grades honestly", *with_lures, raised=False
         ),
+        AttackRow("honest_half", "honest", "claims half of it and the lures", *half, raised=False),
     ]
     for name in names:
         attack = ATTACKS[name]
         scores = mean_scores(attack.extractor or _everything, attack.grader or honest_grader)
-        limit = honest if attack.extractor else with_lures
-        raised = any(score > most + 1e-12 for score, most in zip(scores[1:], limit[1:], strict=True))
+        # Saying little can raise any share of what was said, so extractors are held to the F1.
+        raised = (
+            scores[2] > half[2]
+            if attack.extractor
+            else scores[1] > with_lures[1] or scores[2] > with_lures[2]
+        )
         kind = "extractor" if attack.extractor else "grader"
         rows.append(AttackRow(name, kind, attack.what, *scores, raised=raised))
     return rows

@@ -13,6 +13,7 @@ __all__ = ["numbers_agree"]
 
 _CHANGE = r"(?:increas|decreas|reduc|chang|titrat|uptitrat|adjust|switch|taper)\w*"
 _CHANGED = re.compile(rf"\b(?:{_CHANGE}|from)\b")
+_BREAK = re.compile(r",(?!\d)|;|\band\b", re.IGNORECASE)
 _TO = re.compile(r"(?:\bto|->|→|-->|=>)$")
 _CHANGE_TO = re.compile(rf"\b{_CHANGE}(?: (?:the )?(?:dose|it))? to$")
 
@@ -23,6 +24,8 @@ def numbers_agree(
     around: Sequence[Quantity],
     note: str,
     anchor: int,
+    *,
+    own_clause: bool,
 ) -> bool:
     """Say whether each number of a claim is the one that the quoted place gives for the claim's subject.
 
@@ -37,6 +40,8 @@ def numbers_agree(
         around: Those of the sentence or list item that the mention stands in; may overlap the quote.
         note: The note that the places are in.
         anchor: Where the mention begins, in characters.
+        own_clause: Numbers before the mention count only if no comma or "and" stands between: the dose
+            of another drug in a list is not this one's.
     """
     place = sorted({*quoted, *around}, key=lambda quantity: quantity.start)
     for quantity in claimed:
@@ -47,7 +52,11 @@ def numbers_agree(
         current = _without_former([other for other in place if other.unit == quantity.unit], note)
         wanted = sum(other.unit == quantity.unit for other in claimed)
         after = [other for other in current if other.start >= anchor]
-        before = [other for other in reversed(current) if other.start < anchor]
+        before = [
+            other
+            for other in reversed(current)
+            if other.start < anchor and not (own_clause and _BREAK.search(note, other.start, anchor))
+        ]
         near = (after + before)[:wanted]
         if all(other.value != quantity.value for other in near):
             return False

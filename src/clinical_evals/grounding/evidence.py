@@ -11,17 +11,29 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
 from .claims import Claim
 from .context import Assertion, ContextReader
 from .doses import numbers_agree
+from .note_reader import NoteReader, Stretch
 from .quantities import Quantity, quantities
 from .spans import FoldedNote, Span
 from .verdicts import CheckedVerdict, Label
-from .wording import DECISIVE, OPPOSITES, Token, content_words, generic_stems, head_stems, tokenize, weight
+from .wording import (
+    DECISIVE,
+    KIN,
+    OPPOSITES,
+    Token,
+    content_words,
+    filler_stems,
+    generic_stems,
+    head_stems,
+    tokenize,
+    weight,
+)
 
 __all__ = [
     "MAX_QUOTE_WORDS",
@@ -51,6 +63,7 @@ Reason = Literal[
 REASONS: tuple[Reason, ...] = get_args(Reason)
 
 MAX_QUOTE_WORDS = 40
+MAX_CLAIM_CHARACTERS = 600
 _MOST_PLACES = 25  # of one quote in one note; more would only be a very common word
 _WIDEST_GAP = 5  # tokens between two words of one mention
 
@@ -80,53 +93,15 @@ class StrictVerdict:
     mention: Mention | None
 
 
-class Stretch(NamedTuple):
-    """A stretch of the note, read: its text, its tokens, all their words, its quantities."""
-
-    text: str
-    tokens: list[Token]
-    words: frozenset[str]
-    numbers: list[Quantity]
-
-
-class NoteReader:
-    """A note made ready for every check: folded for search, split for context.
-
-    Args:
-        note: The note as given.
-    """
-
-    def __init__(self, note: str) -> None:
-        self.note = note
-        self.folded = FoldedNote(note)
-        self.context = ContextReader(note)
-        self._stretches: dict[tuple[int, int], Stretch] = {}
-
-    def stretch(self, start: int, end: int) -> Stretch:
-        """Read one stretch of the note; read once, however many claims ask for it."""
-        found = self._stretches.get((start, end))
-        if found is None:
-            text = self.note[start:end]
-            tokens = tokenize(text, start)
-            words = frozenset(word for token in tokens for word in token.words)
-            found = Stretch(text, tokens, words, quantities(text, tokens, start))
-            self._stretches[(start, end)] = found
-        return found
-
-    @cached_property
-    def tokens(self) -> list[Token]:
-        """The whole note's tokens."""
-        return tokenize(self.note)
-
-
 @dataclass(frozen=True, slots=True)
 class _ClaimWords:
     core: frozenset[str]
     least: float  # the weight that a mention must exceed; for half credit a third is enough
     telling: frozenset[str]  # the core words that are not shared by many unlike things
+    said_in_full: frozenset[str]  # all words that a grounded claim's place must say
     heads: frozenset[str]  # those that name what is wrong, for a problem
+    one_phrase: bool  # a problem named without a comma or "and": its words must not come from two
     every: frozenset[str]
-    detail: frozenset[str]  # what a problem's status says
     numbers: tuple[Quantity, ...]
     assertions: frozenset[Assertion]
 
@@ -138,18 +113,22 @@ def _claim_words(claim: Claim) -> _ClaimWords:
     core = frozenset(content_words(core_tokens)) or frozenset(
         word for token in core_tokens for word in token.words
     )
+    assertions = _assertions_by_word(ContextReader(claim.text), tokens)
     return _ClaimWords(
         core=core,
         # Half of a drug's name is still its name ("insulin glargine"); half of "chest pain" is not.
         least=weight(core) * (0.49 if claim.category == "medication" else 0.5),
         telling=core - generic_stems(),
+        said_in_full=frozenset(content_words(tokens))
+        - filler_stems()
+        - (KIN if "family_history" in assertions else frozenset()),
         heads=head_stems(core, frozenset(word for token in core_tokens for word in token.plain))
         if claim.category == "problem"
         else frozenset(),
-        detail=frozenset(content_words(tokens)) - core if claim.category == "problem" else frozenset(),
         every=frozenset(word for token in tokens for word in token.words),
+        one_phrase=claim.category == "problem" and not _BREAK.search(claim.core),
         numbers=tuple(quantities(claim.text, tokens)),
-        assertions=_assertions_by_word(ContextReader(claim.text), tokens),
+        assertions=assertions,
     )
 
 
@@ -160,16 +139,22 @@ def _assertions_by_word(reader: ContextReader, tokens: Sequence[Token]) -> froze
     return found
 
 
-def check_evidence(note: NoteReader, verdict: CheckedVerdict) -> StrictVerdict:
+def check_evidence(
+    note: NoteReader, verdict: CheckedVerdict, equals: Sequence[CheckedVerdict] = ()
+) -> StrictVerdict:
     """Read the evidence for one verdict.
 
     Args:
         note: The note.
         verdict: The verdict as the published rules left it.
+        equals: The grader's other verdicts for the same claim with the same label; the worst counts.
 
     Returns:
         The strict verdict. A quote that stands in several places is judged at the most favourable.
     """
+    if equals:
+        judged = [check_evidence(note, one) for one in (verdict, *equals)]
+        return max(judged, key=lambda one: len(one.reasons))
     if verdict.claimed in (None, "unsupported"):
         return StrictVerdict("unsupported", (), None, None)
     if verdict.quote is None:
@@ -189,21 +174,23 @@ def check_evidence(note: NoteReader, verdict: CheckedVerdict) -> StrictVerdict:
 def _judge_place(
     note: NoteReader, claim: Claim, claimed: Label | None, span: Span
 ) -> tuple[tuple[Reason, ...], Mention | None]:
+    if len(text := note.note[span.start : span.end]) > 40 * MAX_QUOTE_WORDS or _is_broad(note, span, text):
+        return ("broad_span",), None  # it points at nothing, whatever it holds
+    if len(claim.text) > MAX_CLAIM_CHARACTERS:
+        return ("off_claim_span",), None  # no sentence of a note says all that
     quoted = note.stretch(*span)
     words = _claim_words(claim)
     general: set[Reason] = set()
     if _cuts_token(note.note, span.start) or _cuts_token(note.note, span.end):
         general.add("mid_token_span")
-    if _is_broad(note, span, quoted.text):
-        general.add("broad_span")
     least = words.least if claimed == "grounded" else weight(words.core) / 3
     mentions = _mentions(note, words, quoted.tokens, least) or _copied(claim, words, quoted.text, span.start)
     if not mentions:
         general.add("off_claim_span")
-        if not numbers_agree(words.numbers, quoted.numbers, (), note.note, span.start):
+        if not numbers_agree(words.numbers, quoted.numbers, (), note.note, span.start, own_clause=False):
             general.add("number_mismatch")
         return _ordered(general), None
-    judged = [(_judge_mention(note, claim, words, mention, quoted.numbers), mention) for mention in mentions]
+    judged = [(_judge_mention(note, claim, words, claimed, mention, quoted), mention) for mention in mentions]
     reasons, mention = min(judged, key=lambda pair: len(pair[0]))
     return _ordered(general | reasons), mention
 
@@ -239,7 +226,12 @@ def _mentions(note: NoteReader, words: _ClaimWords, tokens: Sequence[Token], lea
     for index, token in enumerate(tokens):
         if not words.core.intersection(token.words):
             continue
-        near = runs and token.start < segment_end and index - last <= _WIDEST_GAP + 1
+        near = (
+            runs
+            and token.start < segment_end
+            and index - last <= _WIDEST_GAP + 1
+            and not (words.one_phrase and _BREAK.search(note.note, tokens[last].end, token.start))
+        )
         # A list may break its line between two words of one name.
         broken = runs and index - last == 1 and not note.note[tokens[last].end : token.start].strip()
         if not (near or broken):
@@ -268,20 +260,26 @@ def _judge_mention(
     note: NoteReader,
     claim: Claim,
     words: _ClaimWords,
+    claimed: Label | None,
     mention: Mention,
-    numbers: Sequence[Quantity],
+    quoted: Stretch,
 ) -> set[Reason]:
     reasons: set[Reason] = set()
     around = note.stretch(*note.context.segment(mention.start, mention.end))
     said = around.words
-    if not numbers_agree(words.numbers, numbers, around.numbers, note.note, mention.start):
+    drug = claim.category == "medication"
+    if not numbers_agree(
+        words.numbers, quoted.numbers, around.numbers, note.note, mention.start, own_clause=drug
+    ):
         reasons.add("number_mismatch")
     denied = {word for word in words.every - said if OPPOSITES.get(word, frozenset()) & said}
+    clause = note.stretch(*_clause(note, around, mention)).words
+    denied |= {word for word in words.every & _SIDES - clause if OPPOSITES[word] & clause}
     if denied:
         reasons.add("opposite_word")
     if any(not DECISIVE[word] & said for word in words.every - denied if word in DECISIVE):
         reasons.add("off_claim_span")
-    if 2 * weight(words.detail & said) < weight(words.detail - denied):
+    if claimed == "grounded" and words.said_in_full - said - quoted.words - denied:
         reasons.add("off_claim_span")
     of_note = note.context.assertions(mention.start, mention.end)
     of_words = of_note | _assertions_by_word(
@@ -292,13 +290,23 @@ def _judge_mention(
     reasons.update(words.assertions.intersection(("negated", "family_history", "discontinued")) - of_words)
     if claim.category == "problem" and "allergi" in words.every:
         reasons.discard("discontinued")
-    if (
-        claim.category == "medication"
-        and "discontinued" not in words.assertions
-        and _ended(note, words, mention)
-    ):
+    if drug and "discontinued" not in words.assertions and _ended(note, words, mention):
         reasons.add("discontinued")
     return reasons
+
+
+_SIDES = frozenset(OPPOSITES).intersection(("left", "right"))
+_BREAK = re.compile(r"[,;]|\band\b")
+
+
+def _clause(note: NoteReader, around: Stretch, mention: Mention) -> tuple[int, int]:
+    """The part of a sentence between commas that a mention stands in: a side belongs to its own part."""
+    start = around.tokens[0].start if around.tokens else mention.start
+    end = around.tokens[-1].end if around.tokens else mention.end
+    breaks = [match.start() for match in _BREAK.finditer(note.note, start, end)]
+    before = [at for at in breaks if at < mention.start]
+    after = [at for at in breaks if at >= mention.end]
+    return (before[-1] if before else start), (after[0] if after else end)
 
 
 _STOP = re.compile(r"\b(?:stop|quit|discontinu\w*|d/?c)(?:p?ed|'?d)?\b", re.IGNORECASE)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from .claims import CATEGORIES, Category, Claim
 from .evidence import StrictVerdict
-from .wording import generic_stems, words_of
+from .quantities import quantities
+from .wording import generic_stems, tokenize, words_of
 
-__all__ = ["Gold", "GoldItem", "Injection", "Lure", "QuotedSpan", "found_items", "harmonic_mean"]
+__all__ = ["Found", "Gold", "GoldItem", "Injection", "Lure", "QuotedSpan", "found_items", "harmonic_mean"]
 
 
 class _Record(BaseModel):
@@ -84,6 +85,8 @@ class GoldItem:
         self.core = core
         self.names = [words_of(name) for name in (core, *item.aliases)]
         self.spans = item.spans
+        detail = " ".join(getattr(item, part, None) or "" for part in ("dosage", "frequency"))
+        self.numbers = {quantity[1:] for quantity in quantities(detail, tokenize(detail))}
 
 
 LureKind = Literal[
@@ -119,10 +122,26 @@ class Injection(_Record):
         return note[: self.at] + self.text + note[self.at :]
 
 
+class Found(NamedTuple):
+    """How many gold items of one category were found.
+
+    Attributes:
+        whole: By a grounded claim that carries the item's own numbers.
+        half: By a claim with partial support, or one that leaves out a number of the item.
+        items: Gold items in all.
+        matched: Places of the claims that found one.
+    """
+
+    whole: int
+    half: int
+    items: int
+    matched: frozenset[int]
+
+
 def found_items(
     gold: Gold, claims: Sequence[Claim], verdicts: Sequence[StrictVerdict]
-) -> dict[Category, tuple[int, int]]:
-    """Count the gold items that strictly supported claims found, each claim finding one at most.
+) -> dict[Category, Found]:
+    """Match strictly supported claims with gold items, one to one, as many halves of credit as possible.
 
     Args:
         gold: What should be found.
@@ -130,30 +149,43 @@ def found_items(
         verdicts: Their strict verdicts; claims without strict support find nothing.
 
     Returns:
-        For each category: items found, items in all.
+        For each category what was found.
     """
-    counts: dict[Category, tuple[int, int]] = {}
+    found: dict[Category, Found] = {}
     for category in CATEGORIES:
         items = [item for item in gold.items() if item.category == category]
         mine = [
-            (claim, verdict)
-            for claim, verdict in zip(claims, verdicts, strict=True)
+            at
+            for at, (claim, verdict) in enumerate(zip(claims, verdicts, strict=True))
             if claim.category == category and verdict.label != "unsupported"
         ]
-        counts[category] = (_matched(items, mine), len(items))
-    return counts
+        credits = np.array(
+            [[_credit(item, claims[at], verdicts[at]) for at in mine] for item in items], dtype=float
+        ).reshape(len(items), len(mine))
+        pairs = _best_pairs(credits)
+        halves = [int(credits[row, column]) for row, column in pairs]
+        matched = frozenset(mine[column] for _, column in pairs)
+        found[category] = Found(halves.count(2), halves.count(1), len(items), matched)
+    return found
 
 
-def _matched(items: Sequence[GoldItem], claims: Sequence[tuple[Claim, StrictVerdict]]) -> int:
-    if not items or not claims:
-        return 0
+def _best_pairs(credits: np.ndarray[Any, np.dtype[np.float64]]) -> list[tuple[int, int]]:
+    if not credits.size:
+        return []
     from scipy.optimize import linear_sum_assignment
 
-    fits = np.array(
-        [[_fits(item, claim, verdict) for claim, verdict in claims] for item in items], dtype=float
-    )
-    rows, columns = linear_sum_assignment(fits, maximize=True)
-    return int(fits[rows, columns].sum())
+    rows, columns = linear_sum_assignment(credits, maximize=True)
+    return [
+        (int(row), int(column)) for row, column in zip(rows, columns, strict=True) if credits[row, column]
+    ]
+
+
+def _credit(item: GoldItem, claim: Claim, verdict: StrictVerdict) -> int:
+    """Halves of credit for a pair: 2 if the claim is grounded and leaves out none of the item's numbers."""
+    if not _fits(item, claim, verdict):
+        return 0
+    said = {quantity[1:] for quantity in quantities(claim.text, tokenize(claim.text))}
+    return 2 if verdict.label == "grounded" and item.numbers <= said else 1
 
 
 def _fits(item: GoldItem, claim: Claim, verdict: StrictVerdict) -> bool:
@@ -174,7 +206,12 @@ def _fits(item: GoldItem, claim: Claim, verdict: StrictVerdict) -> bool:
             continue
         if 3 * len(shared) >= len(name) + len(words) and shared:  # token F1 of two thirds or more
             return True
-        if same_place and 2 * len(shared) >= min(len(name), len(words)) and shared:
+        if (
+            same_place
+            and shared
+            and 2 * len(shared) >= min(len(name), len(words))
+            and 3 * len(shared) >= len(words)
+        ):
             return True
     return False
 

@@ -151,10 +151,13 @@ def quantities(text: str, tokens: Iterable[Token], offset: int = 0) -> list[Quan
         The quantities in order of place.
     """
     found: list[Quantity] = []
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))  # a byte for each character that is part of a quantity already
+
+    def take(first: int, last: int) -> None:
+        taken[first:last] = b"\x01" * (last - first)
 
     def free_at(first: int, last: int) -> bool:
-        return all(last <= start or first >= end for start, end in taken)
+        return taken.find(1, first, last) < 0
 
     def free(match: re.Match[str]) -> bool:
         return free_at(*match.span())
@@ -162,19 +165,18 @@ def quantities(text: str, tokens: Iterable[Token], offset: int = 0) -> list[Quan
     for every, unit_name in ((_EVERY_HOURS, "every_hours"), (_EVERY_DAYS, "every_days")):
         for match in every.finditer(text):
             found.append(Quantity(match.start() + offset, match[1], unit_name))
-            taken.append(match.span())
+            take(*match.span())
     pattern, forms = _frequency_forms()
     for match in pattern.finditer(text):
         if free(match):
             unit, value = forms[_form_key(match.group(), forms)]
             found.append(Quantity(match.start() + offset, value, unit))
-            taken.append(match.span())
+            take(*match.span())
     for match in _NUMBER.finditer(text):
         if free(match):
             found.append(_quantity(match, match["pair"] or match["number"], offset))
-            taken.append(
-                match.span() if _unit(match["unit"]) else match.span("pair" if match["pair"] else "number")
-            )
+            whole = _unit(match["unit"]) is not None
+            take(*match.span(0 if whole else "pair" if match["pair"] else "number"))
     for match in _NUMBER_WORD.finditer(text):
         if free(match):
             value = _WORDS[match["number"].lower()]

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from clinical_evals.signature import signature
 
-from .claims import CATEGORIES, MAX_CLAIMS, Extraction, build_claims
+from .claims import CATEGORIES, MAX_CLAIMS, Category, Claim, Extraction, build_claims
 from .evidence import MAX_QUOTE_WORDS, REASONS, NoteReader, StrictVerdict, check_evidence, mark_duplicates
 from .gold import Gold, found_items, harmonic_mean
 from .prompts import prompts_digest
 from .verdicts import FORMULA, LABELS, CheckedVerdict, grounding_score, reconcile
 from .wording import synonyms_digest
+
+# Counts of all claims, and of each category under its own prefix.
+_BREAKDOWN: dict[str, tuple[Category, ...]] = {
+    "": CATEGORIES,
+    **{f"{category}_": (category,) for category in CATEGORIES},
+}
 
 __all__ = ["GroundingResult", "score_note", "score_note_read"]
 
@@ -50,19 +59,28 @@ class GroundingResult:
     def strict_score(self, prefix: str = "") -> float | None:
         """The strict score of all claims or one category, 0 to 1.
 
-        With no claims it is 0 where the gold annotations hold something (silence must not pay) and
-        None where they hold nothing or there are none.
+        Where there are gold annotations, supported claims that are no gold item are left out of it (they
+        are counted as `unlisted_…`): true words of the note that nobody asked for must not pay. With no
+        claims left it is 0 where the gold annotations hold something (silence must not pay) and None
+        where they hold nothing or there are none.
         """
         counts = self.counts
+        unlisted = counts.get(f"{prefix}unlisted_grounded", 0), counts.get(f"{prefix}unlisted_partial", 0)
         score = grounding_score(
-            counts[f"{prefix}strict_grounded"], counts[f"{prefix}strict_partial"], counts[f"{prefix}claims"]
+            counts[f"{prefix}strict_grounded"] - unlisted[0],
+            counts[f"{prefix}strict_partial"] - unlisted[1],
+            counts[f"{prefix}claims"] - sum(unlisted),
         )
         return 0.0 if score is None and counts.get(f"{prefix}gold") else score
 
     def recall(self, prefix: str = "") -> float | None:
-        """The share of gold items that strictly supported claims found; None without gold items."""
+        """The share of gold items that strictly supported claims found; None without gold items.
+
+        An item counts half if its claim has partial support or leaves out one of the item's numbers.
+        """
         total = self.counts.get(f"{prefix}gold", 0)
-        return self.counts[f"{prefix}found"] / total if total else None
+        found = self.counts.get(f"{prefix}found", 0) + 0.5 * self.counts.get(f"{prefix}half_found", 0)
+        return found / total if total else None
 
     def grounded_f1(self, prefix: str = "") -> float | None:
         """The harmonic mean of strict score and recall; None where either is undefined."""
@@ -144,7 +162,13 @@ def score_note_read(
     """Do as `score_note` with a note that is already made ready, for scoring it many times."""
     claims, truncated = build_claims(extraction, max_claims)
     checked = reconcile(note.folded, claims, verdicts)
-    strict = mark_duplicates(claims, [check_evidence(note, verdict) for verdict in checked.verdicts])
+    strict = mark_duplicates(
+        claims,
+        [
+            check_evidence(note, verdict, checked.equals.get(verdict.claim.id, ()))
+            for verdict in checked.verdicts
+        ],
+    )
     counts = {
         "truncated": truncated,
         "invalid_labels": checked.invalid_labels,
@@ -152,11 +176,11 @@ def score_note_read(
         "repeated_ids": checked.repeated_ids,
         "missing_verdicts": checked.missing,
     }
-    for prefix in ("", *(f"{category}_" for category in CATEGORIES)):
+    for prefix, categories in _BREAKDOWN.items():
         chosen = [
             (verdict, lowered)
             for verdict, lowered in zip(checked.verdicts, strict, strict=True)
-            if not prefix or prefix == f"{verdict.claim.category}_"
+            if verdict.claim.category in categories
         ]
         counts[f"{prefix}claims"] = len(chosen)
         for label in LABELS:
@@ -165,23 +189,44 @@ def score_note_read(
     for reason in REASONS:
         counts[f"reason_{reason}"] = sum(reason in lowered.reasons for lowered in strict)
     if gold is not None:
-        by_category = found_items(gold, claims, strict)
-        for prefix in ("", *(f"{category}_" for category in CATEGORIES)):
-            counts[f"{prefix}found"] = sum(
-                found
-                for category, (found, _) in by_category.items()
-                if not prefix or prefix == f"{category}_"
-            )
-            counts[f"{prefix}gold"] = sum(
-                total
-                for category, (_, total) in by_category.items()
-                if not prefix or prefix == f"{category}_"
-            )
+        counts |= _gold_counts(gold, claims, strict)
     return GroundingResult(checked.verdicts, tuple(strict), counts, gold is not None)
 
 
+def _gold_counts(gold: Gold, claims: Sequence[Claim], strict: Sequence[StrictVerdict]) -> dict[str, int]:
+    found = found_items(gold, claims, strict)
+    matched = frozenset().union(*(part.matched for part in found.values()))
+    counts: dict[str, int] = {}
+    for prefix, categories in _BREAKDOWN.items():
+        parts = [found[category] for category in categories]
+        counts[f"{prefix}found"] = sum(part.whole for part in parts)
+        counts[f"{prefix}half_found"] = sum(part.half for part in parts)
+        counts[f"{prefix}gold"] = sum(part.items for part in parts)
+        unlisted = [
+            verdict.label
+            for at, (claim, verdict) in enumerate(zip(claims, strict, strict=True))
+            if claim.category in categories and at not in matched
+        ]
+        counts[f"{prefix}unlisted_grounded"] = unlisted.count("grounded")
+        counts[f"{prefix}unlisted_partial"] = unlisted.count("partial")
+    return counts
+
+
 VERSION = 1
-"""Raised whenever the code here comes to other numbers from the same answers."""
+"""Raised with every release whose code comes to other numbers from the same answers."""
+
+
+@cache
+def rules_digest() -> str:
+    """Digest of the modules whose code decides a number (12 hex digits).
+
+    A changed comment changes it too; two runs that could differ must not be ranked together unnoticed.
+    """
+    digest = hashlib.sha256()
+    for module in sorted(resources.files(__package__).iterdir(), key=lambda path: path.name):
+        if module.name.endswith(".py") and module.name not in ("attacks.py", "prompts.py"):
+            digest.update(module.name.encode() + module.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def scorer_signature(*, max_claims: int = MAX_CLAIMS, finished: bool = False) -> str:
@@ -198,6 +243,7 @@ def scorer_signature(*, max_claims: int = MAX_CLAIMS, finished: bool = False) ->
         max_quote_words=MAX_QUOTE_WORDS,
         partial=0.5,
         prompts=prompts_digest(),
+        rules=rules_digest(),
         source="finished" if finished else "extracted",
         synonyms=synonyms_digest(),
     )

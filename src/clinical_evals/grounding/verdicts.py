@@ -80,6 +80,8 @@ class Reconciliation:
 
     Attributes:
         verdicts: One for each claim, in the order of the claims.
+        equals: By claim id, further verdicts with the same label but another quote; the strict rules
+            judge them too, and the worst counts, whatever the order.
         unknown_ids: Verdicts for ids that no graded claim has.
         invalid_labels: Verdicts whose label is not one of the three words.
         repeated_ids: Verdicts beyond the first for the same claim.
@@ -87,6 +89,7 @@ class Reconciliation:
     """
 
     verdicts: tuple[CheckedVerdict, ...]
+    equals: dict[str, tuple[CheckedVerdict, ...]]
     unknown_ids: int
     invalid_labels: int
     repeated_ids: int
@@ -121,6 +124,7 @@ def reconcile(note: FoldedNote, claims: Sequence[Claim], verdicts: Sequence[obje
     """
     by_id = {claim.id: claim for claim in claims}
     best: dict[str, CheckedVerdict] = {}
+    others: dict[str, list[CheckedVerdict]] = {}
     unknown = invalid = repeated = 0
     for verdict in verdicts:
         claim = by_id.get(_id_of(verdict))
@@ -135,11 +139,20 @@ def reconcile(note: FoldedNote, claims: Sequence[Claim], verdicts: Sequence[obje
             continue
         repeated += 1
         if _CREDIT[checked.label] < _CREDIT[earlier.label]:
-            best[claim.id] = checked
+            best[claim.id], checked = checked, earlier
+        if checked.label == best[claim.id].label:
+            others.setdefault(claim.id, []).append(checked)
     missing = [claim for claim in claims if claim.id not in best]
     for claim in missing:
         best[claim.id] = CheckedVerdict(claim, None, "unsupported", None, None, "", False)
-    return Reconciliation(tuple(best[claim.id] for claim in claims), unknown, invalid, repeated, len(missing))
+    return Reconciliation(
+        tuple(best[claim.id] for claim in claims),
+        {identity: tuple(equal) for identity, equal in others.items()},
+        unknown,
+        invalid,
+        repeated,
+        len(missing),
+    )
 
 
 def _id_of(verdict: object) -> str:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import snowballstemmer
 
-__all__ = ["DECISIVE", "OPPOSITES", "Token", "content_words", "synonyms_digest", "tokenize"]
+__all__ = ["DECISIVE", "KIN", "OPPOSITES", "Token", "content_words", "synonyms_digest", "tokenize"]
 
 _RUN = re.compile(r"[^\W_]+")
 
@@ -29,7 +29,8 @@ _STOP_WORDS = frozenset(
     before during over under up down out off will would should could can may might must no not none
     denies denied deny denying negative neg if when while s d t ll re ve both all any some other etc
     mellitus mg mcg g kg ml twice once x am pm two three four five six seven eight nine ten twelve
-    twenty thirty forty fifty sixty""".split()
+    twenty thirty forty fifty sixty isnt dont doesnt cant wont isn don doesn every until while because re
+    due again still just only per q one""".split()
 )
 
 # Heads that many unlike things share: sharing one of these alone does not make a quote speak of a claim.
@@ -230,13 +231,14 @@ _DISEASE = re.compile(r"(?:itis|osis|emia|oma|opathy|uria|algia|plegia|sprain|te
 
 
 @cache
-def _filler_stems() -> frozenset[str]:
+def filler_stems() -> frozenset[str]:
+    """The stems of the words that stand around a claim's heads."""
     return frozenset(stem(word) for word in _FILLERS)
 
 
 def weight(stems: Iterable[str]) -> float:
     """Weigh stems by how much they tell: 1 each, one half for a filler."""
-    fillers = _filler_stems()
+    fillers = filler_stems()
     return sum(0.5 if word in fillers else 1.0 for word in stems)
 
 
@@ -258,3 +260,9 @@ DECISIVE = {
     if word not in ("up", "down", "above", "below")
 }
 """For the stem of a word that a quote cannot leave unsaid, the stems that say as much."""
+
+KIN = frozenset(
+    stem(word)
+    for word in "family history fh relative parent mother father mom dad brother sister sibling".split()
+)
+"""Stems that only say whose condition it is; a note may name another relative's word for it."""

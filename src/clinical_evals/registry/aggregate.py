@@ -70,21 +70,30 @@ def _around_mean(name: str, facts: MetricFacts, scored: list[SampleRow], unscore
     if not rows:
         return {}
     values = [math.nan if row.values[name] is None else float(row.values[name] or 0) for row in rows]
-    summary = summarise(values, [row.family for row in rows])
+    # As in Inspect, the epochs of a sample are one value: asking again does not make more samples.
+    epochs: dict[str, list[float]] = {}
+    families: dict[str, str] = {}
+    for row, value in zip(rows, values, strict=True):
+        families[row.sample] = row.family
+        epochs.setdefault(row.sample, [])
+        if not math.isnan(value):
+            epochs[row.sample].append(value)
+    means = [
+        math.fsum(of_sample) / len(of_sample) if of_sample else math.nan for of_sample in epochs.values()
+    ]
+    summary = summarise(means, list(families.values()))
+    known = [value for value in values if not math.isnan(value)]
     figures = {
         "": summary.mean,
         "stderr": summary.stderr,
         "lower": summary.lower,
         "upper": summary.upper,
         "n": summary.n,
-        "undefined": len(rows) - summary.n,
+        "undefined": len(means) - summary.n,
     }
-    if unscored and facts.range is not None and summary.n:
+    if unscored and facts.range is not None and known:
         # Had the unscored samples been scored, the mean would lie between these.
-        ends = [
-            (summary.mean * summary.n + end * unscored) / (summary.n + unscored)
-            for end in sorted(facts.range)
-        ]
+        ends = [(math.fsum(known) + end * unscored) / (len(known) + unscored) for end in sorted(facts.range)]
         figures["worst"], figures["best"] = ends if facts.higher_is_better else reversed(ends)
     return figures
 

@@ -135,7 +135,9 @@ def sample_row(sample: "EvalSample") -> SampleRow:
     return SampleRow(
         sample=identity,
         epoch=sample.epoch,
-        family=short(str(family), _LONGEST_ID) if isinstance(family, str | int) else identity,
+        family=short(str(family), _LONGEST_ID)
+        if isinstance(family, str | int) and str(family).strip()
+        else identity,
         status=status,
         cause=cause,
         values=values or {},
@@ -212,6 +214,8 @@ def _why_unscored(sample: "EvalSample", reason: str | None) -> tuple[SampleStatu
         if said.startswith(("CancelledError", "Cancelled(")):
             return "cancelled", "cancelled"
         is_endpoint = "EndpointError" in said or "EndpointError" in sample.error.traceback
+        if "ReplayError" in sample.error.traceback:
+            return "unscored", "no recorded answer"
         return "unscored", "endpoint error" if is_endpoint else "internal error"
     if sample.limit is not None:
         kind = sample.limit.type
