@@ -1,0 +1,184 @@
+"""Cohorts out of tables of condition and code, such as claims algorithms and national code lists publish."""
+
+import csv
+import io
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clinical_evals.files import read_text
+from clinical_evals.ontology.codes import read_code
+from clinical_evals.ontology.cohorts import NOT_A_CODE, Cohort, CuratedError, Dropped, Release
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+EXCLUSION_ROW = "its row excludes it"
+TABLES = (".csv", ".tsv", ".tab")
+
+# Column names without case, spaces and underscores, the likeliest first.
+_CONDITION = (
+    "condition",
+    "cohortname",
+    "cohort",
+    "phenotype",
+    "conditionname",
+    "disease",
+    "name",
+    "categorydescription",
+    "category",
+)
+_CODE = ("code", "icd10cmcode", "icd10cm", "icd10code", "icd10", "icdcode", "icd", "diagnosiscode", "dxcode")
+_SYSTEM = ("codesystem", "terminology", "vocabulary", "vocabularyid", "codingsystem", "system")
+_ID = ("cohortid", "conditionid", "phenotypeid")
+_EXCLUDES = ("isexcluded", "excluded", "exclude")
+_INCLUSION = ("inclusiontype", "inclusion")
+# The WHO's ICD-10 is the stem of ICD-10-CM; a code of it that ICD-10-CM lacks is seen in the look-up.
+_ICD10 = ("icd10cm", "icd10")
+_YES = ("1", "true", "t", "yes", "y")
+
+
+@dataclass
+class _Rows:
+    name: str = ""
+    included: dict[str, None] = field(default_factory=dict)
+    excluded: set[str] = field(default_factory=set)
+    dropped: list[Dropped] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    condition: str
+    code: str
+    system: str | None
+    cohort_id: str | None
+    inclusion: str | None
+    excludes: str | None
+
+
+def load_code_list(
+    con: "DuckDBPyConnection",
+    file: Path,
+    *,
+    condition_field: str | None = None,
+    code_field: str | None = None,
+    system_field: str | None = None,
+    descendants: bool | None = None,
+) -> list[Cohort]:
+    """Read a table of condition and code into cohorts, one a condition.
+
+    Codes may be written without dots. Where the table has a column for the code system, rows of others than
+    ICD-10-CM or ICD-10 (drugs, procedures, SNOMED) are dropped with that reason. Rows that exclude (a column
+    `inclusion_type` with Exclude, or `is_excluded`) take their codes out, with all below them.
+
+    Args:
+        con: An open vocabulary.
+        file: A `.csv`, `.tsv` or `.tab` file with a header.
+        condition_field: The column that names the condition. Default: the first known name it has, such as
+            condition, phenotype or name.
+        code_field: The column with the code. Default: the first known name, such as code or icd10.
+        system_field: The column with the code system. Default: the first known name, or none.
+        descendants: Whether a header stands for all codes below it. Default: if the condition lists none of
+            them, so that a list of categories and a list of all their codes are both read as they are meant.
+
+    Returns:
+        The cohorts in the order of the table, those without any code too.
+
+    Raises:
+        CuratedError: If the file has no rows or not the columns, naming them.
+        InputError: If it cannot be read.
+    """
+    release = Release(con)
+    conditions: dict[str, _Rows] = defaultdict(_Rows)
+    chosen = {"condition": condition_field, "code": code_field, "system": system_field}
+    for columns, row in _read(file, chosen):
+        name = (row[columns.condition] or "").strip()
+        text = (row[columns.code] or "").strip()
+        if not name and not text:
+            continue
+        identity = (row[columns.cohort_id] or "").strip() if columns.cohort_id else ""
+        rows = conditions[identity or name]
+        rows.name = rows.name or name
+        _take(rows, row, columns, text)
+    if not conditions:
+        raise CuratedError(f"{file}: holds no rows")
+    return [_cohort(release, cohort_id, rows, descendants) for cohort_id, rows in conditions.items()]
+
+
+def _take(rows: _Rows, row: Mapping[str, str | None], columns: _Columns, text: str) -> None:
+    system = (row[columns.system] or "").strip() if columns.system else ""
+    if system and _plain(system) not in _ICD10:
+        rows.dropped.append(Dropped(f"{system} {text}", f"code system {system} is not ICD-10-CM"))
+        return
+    code = read_code(text)
+    if code is None:
+        rows.dropped.append(Dropped(text, NOT_A_CODE))
+    elif _excludes(row, columns):
+        rows.excluded.add(code)
+        rows.dropped.append(Dropped(f"ICD10CM {code}", EXCLUSION_ROW))
+    else:
+        rows.included[code] = None
+
+
+def _excludes(row: Mapping[str, str | None], columns: _Columns) -> bool:
+    if columns.inclusion and _plain(row[columns.inclusion] or "").startswith("exclu"):
+        return True
+    return columns.excludes is not None and _plain(row[columns.excludes] or "") in _YES
+
+
+def _cohort(release: Release, cohort_id: str, rows: _Rows, descendants: bool | None) -> Cohort:
+    named = {above for code in rows.included for above in release.above(code)}
+    codes: set[str] = set()
+    for code in rows.included:
+        alone = code not in named if descendants is None else descendants
+        # A block is no code, so it can only stand for the codes in it.
+        codes.update(release.below(code) if alone or "-" in code else [code])
+    for code in rows.excluded:
+        codes.difference_update(release.below(code))
+    return release.cohort(cohort_id, rows.name, codes, rows.dropped)
+
+
+def _read(
+    file: Path, chosen: Mapping[str, str | None]
+) -> Iterator[tuple[_Columns, Mapping[str, str | None]]]:
+    text = read_text(file)
+    header = text.partition("\n")[0]
+    mark = max(",\t;", key=header.count)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=mark, restval="")
+    columns: _Columns | None = None
+    try:
+        for row in reader:
+            columns = columns or _columns(file, reader.fieldnames or (), chosen)
+            yield columns, row
+    except csv.Error as error:
+        raise CuratedError(f"{file}, after line {reader.line_num}: {error}") from None
+
+
+def _columns(file: Path, header: Sequence[str], chosen: Mapping[str, str | None]) -> _Columns:
+    known = {_plain(name): name for name in reversed(header)}
+
+    def first(names: Sequence[str]) -> str | None:
+        return next((known[name] for name in names if name in known), None)
+
+    def needed(what: str, names: Sequence[str]) -> str:
+        given = chosen[what]
+        found = given if given in header else None
+        if given is None:
+            found = first(names)
+        if found is None:
+            looked = given if given is not None else " or ".join(names)
+            raise CuratedError(f"{file}: no column {looked} for the {what}; it has: {', '.join(header)}")
+        return found
+
+    system = needed("system", _SYSTEM) if chosen["system"] else first(_SYSTEM)
+    code = needed("code", _CODE)
+    condition = needed("condition", _CONDITION)
+    cohort_id = first(_ID) if chosen["condition"] is None else None
+    return _Columns(condition, code, system, cohort_id, first(_INCLUSION), first(_EXCLUDES))
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
