@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from statistics import median
 
-from clinical_evals.data import load_notes
 from clinical_evals.grounding.spans import FoldedNote, fold
+from clinical_evals.notes import load_notes
 
 
 def note_and_quotes(ascii_only: bool, length: int = 20_000, count: int = 40) -> tuple[str, list[str]]:

@@ -19,14 +19,16 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from clinical_evals.answers import read_extraction, read_verdicts
 from clinical_evals.asking import Failure, StepAddress, ask
-from clinical_evals.data import BUNDLED, NoteDataset, load_extractions, load_notes
+from clinical_evals.data import task_facts
 from clinical_evals.data_path import given_path
 from clinical_evals.files import InputError
 from clinical_evals.grounding.claims import MAX_CLAIMS, Extraction, build_claims
 from clinical_evals.grounding.gold import Injection
-from clinical_evals.grounding.prompts import extraction_messages, grounding_messages, new_tag
+from clinical_evals.grounding.prompts import extraction_messages, grounding_messages
 from clinical_evals.grounding.scoring import scorer_signature
 from clinical_evals.grounding.verdicts import VerdictList
+from clinical_evals.notes import BUNDLED, NoteDataset, load_extractions, load_notes
+from clinical_evals.prompting import new_tag
 
 __all__ = ["extract_and_ground", "grounding"]
 
@@ -64,7 +66,7 @@ def grounding(
         dataset=_samples(notes),
         solver=extract_and_ground(max_claims, finished),
         scorer=grounding_scorer(max_claims, gold, twins),
-        metadata={"clinical_evals": _facts(notes, gold, twins, max_claims, finished is not None)},
+        metadata=_facts(notes, gold, twins, max_claims, finished is not None),
         # One note that gets no answer must not cost the others theirs; too many fail the run in the end.
         fail_on_error=0.05,
         continue_on_fail=True,
@@ -96,18 +98,16 @@ def _facts(notes: NoteDataset, gold: bool, twins: bool, max_claims: int, finishe
     metrics = {name: {"range": [0, 1], "higher_is_better": True} for name in shares}
     if twins:
         metrics["injection_success"] = {"range": [0, 1], "higher_is_better": False}
-    return {
-        "signature": scorer_signature(max_claims=max_claims, finished=finished),
-        "headline": "grounded_f1" if gold else "strict_score",
-        "dataset": {
-            "name": notes.name,
-            "version": notes.version,
-            "digest": notes.digest,
-            "samples": len(notes.records),
-            "access": notes.access,
-        },
-        "metrics": metrics,
-    }
+    return task_facts(
+        signature=scorer_signature(max_claims=max_claims, finished=finished),
+        headline="grounded_f1" if gold else "strict_score",
+        metrics=metrics,
+        name=notes.name,
+        version=notes.version,
+        digest=notes.digest,
+        samples=len(notes.records),
+        access=notes.access,
+    )
 
 
 @solver
@@ -145,7 +145,7 @@ async def _answer(
         if extraction is None:
             return outcome | {"failure": "no_response"}
     else:
-        asked = extraction_messages(note, _tag_for(note))
+        asked = extraction_messages(note, new_tag("note", note))
         answer = await ask(
             model, asked, read_extraction, address=_address(state, f"{prefix}extract"), schema=Extraction
         )
@@ -158,7 +158,7 @@ async def _answer(
     claims = build_claims(extraction, max_claims).claims
     if not claims:
         return outcome
-    asked = grounding_messages(note, claims, _tag_for(note))
+    asked = grounding_messages(note, claims, new_tag("note", note))
     answer = await ask(
         grader, asked, read_verdicts, address=_address(state, f"{prefix}ground"), schema=VerdictList
     )
@@ -176,13 +176,6 @@ def _grader_failed(failure: Failure, own: bool) -> dict[str, Any]:
 
 def _has_grader(grader: Model, model: Model) -> bool:
     return "grader" in model_roles() and str(grader) != str(model)
-
-
-def _tag_for(note: str) -> str:
-    tag = new_tag()
-    while tag in note:
-        tag = new_tag()
-    return tag
 
 
 def _address(state: TaskState, step: str) -> StepAddress:

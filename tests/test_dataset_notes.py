@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from clinical_evals.answers import read_extraction, read_verdicts
-from clinical_evals.data import check_note, load_notes
 from clinical_evals.data_path import bundled
 from clinical_evals.grounding.attacks import ATTACKS, audit_rules, run_attacks
 from clinical_evals.grounding.claims import build_claims
+from clinical_evals.notes import check_note, load_notes
 
 NOTES = load_notes()
 HELD_OUT = load_notes(str(Path(__file__).parent / "data" / "heldout_notes.jsonl")).records

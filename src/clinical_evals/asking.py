@@ -20,7 +20,7 @@ from inspect_ai.model import (
 from inspect_ai.util import LimitExceededError, json_schema
 
 from .answers import PHRASES
-from .grounding.prompts import Message, repair_message
+from .prompting import Message, repair_message
 from .reading import ReadResult
 from .replay import METADATA_KEY, ReplayError
 

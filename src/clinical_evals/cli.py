@@ -9,6 +9,10 @@ import click
 _COMMANDS = {
     "attacks": ("clinical_evals.cli_attacks:attacks", "Show what each attack gains under either score."),
     "codes": ("clinical_evals.cli_codes:codes", "Score one list of ICD-10-CM codes against another."),
+    "benchmark": (
+        "clinical_evals.cli_retrieve:benchmark",
+        "Score retrieval methods against curated code sets.",
+    ),
     "ground": ("clinical_evals.cli_ground:ground", "Score how well an extraction is grounded in one note."),
     "import": (
         "clinical_evals.cli_registry:import_",
@@ -17,6 +21,10 @@ _COMMANDS = {
     "leaderboard": ("clinical_evals.cli_registry:leaderboard", "Rank the runs in the registry."),
     "record": ("clinical_evals.cli_record:record", "Turn the log of a run into a replay fixture."),
     "vocab": ("clinical_evals.cli_vocab:vocab", "Build, describe or search a vocabulary."),
+    "retrieve": (
+        "clinical_evals.cli_retrieve:retrieve",
+        "Find the ICD-10-CM codes for the name of a population.",
+    ),
     "ui": ("clinical_evals.cli_registry:ui", "Open the registry in the MLflow UI on 127.0.0.1."),
 }
 

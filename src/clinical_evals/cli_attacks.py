@@ -17,9 +17,9 @@ def attacks(as_json: bool, markdown: bool, dataset: str) -> None:
     Attacking graders are set beside an honest grader of the same claims, attacking extractors beside an
     honest extraction. Exit code 1 if any attack raised the strict score or the grounded F1.
     """
-    from clinical_evals.data import load_notes
     from clinical_evals.files import InputError
     from clinical_evals.grounding.attacks import audit_rules, run_attacks
+    from clinical_evals.notes import load_notes
 
     try:
         notes = [record for record in load_notes(dataset).records if record.gold]

@@ -15,8 +15,9 @@ from pydantic import BaseModel
 from clinical_evals.answers import PHRASES, NoteAnswers, read_extraction, read_verdicts
 from clinical_evals.files import InputError
 from clinical_evals.grounding.claims import MAX_CLAIMS, Extraction, build_claims
-from clinical_evals.grounding.prompts import Message, extraction_messages, grounding_messages, repair_message
+from clinical_evals.grounding.prompts import extraction_messages, grounding_messages
 from clinical_evals.grounding.verdicts import VerdictList
+from clinical_evals.prompting import Message, repair_message
 from clinical_evals.reading import ReadResult
 
 T = TypeVar("T")

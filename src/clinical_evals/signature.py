@@ -5,9 +5,13 @@ Two numbers with different signatures are never ranked together.
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Collection
+from functools import cache
+from importlib import resources
 
-__all__ = ["parse_signature", "signature"]
+__all__ = ["code_digest", "parse_signature", "signature"]
 
 _SAFE = re.compile(r"[A-Za-z0-9_.:/+-]+")
 
@@ -37,3 +41,21 @@ def parse_signature(line: str) -> tuple[str, dict[str, str]]:
     """Read a signature back into the scorer's name and its settings, the version as `v`."""
     name, *parts = line.split()
     return name, dict(part.split("=", 1) for part in parts)
+
+
+@cache
+def code_digest(*packages: str, leave_out: Collection[str] = ()) -> str:
+    """Digest the modules and tables of packages whose code decides a number (12 hex digits).
+
+    A changed comment changes it too; two runs that could differ must not be ranked together unnoticed.
+
+    Args:
+        *packages: Dotted names.
+        leave_out: Files that decide no number, such as `prompts.py`. A tuple, so that it can be kept.
+    """
+    digest = hashlib.sha256()
+    for package in packages:
+        for file in sorted(resources.files(package).iterdir(), key=lambda path: path.name):
+            if file.name.endswith((".py", ".csv", ".json")) and file.name not in leave_out:
+                digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()[:12]

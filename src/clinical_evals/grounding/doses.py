@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .quantities import Quantity
+from clinical_evals.language.quantities import Quantity
+
 from .spans import fold
 
 __all__ = ["numbers_agree"]

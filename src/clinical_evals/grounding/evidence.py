@@ -15,14 +15,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
-from .claims import Claim
-from .context import Assertion, ContextReader
-from .doses import numbers_agree
-from .note_reader import NoteReader, Stretch
-from .quantities import Quantity, quantities
-from .spans import FoldedNote, Span
-from .verdicts import CheckedVerdict, Label
-from .wording import (
+from clinical_evals.language.quantities import Quantity, quantities
+from clinical_evals.language.wording import (
     DECISIVE,
     KIN,
     OPPOSITES,
@@ -34,6 +28,13 @@ from .wording import (
     tokenize,
     weight,
 )
+
+from .claims import Claim
+from .context import Assertion, ContextReader
+from .doses import numbers_agree
+from .note_reader import NoteReader, Stretch
+from .spans import FoldedNote, Span
+from .verdicts import CheckedVerdict, Label
 
 __all__ = [
     "MAX_QUOTE_WORDS",

@@ -8,10 +8,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from clinical_evals.language.quantities import quantities
+from clinical_evals.language.wording import generic_stems, tokenize, words_of
+
 from .claims import CATEGORIES, Category, Claim
 from .evidence import StrictVerdict
-from .quantities import quantities
-from .wording import generic_stems, tokenize, words_of
 
 __all__ = ["Found", "Gold", "GoldItem", "Injection", "Lure", "QuotedSpan", "found_items", "harmonic_mean"]
 

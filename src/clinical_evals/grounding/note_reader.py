@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import NamedTuple
 
+from clinical_evals.language.quantities import Quantity, quantities
+from clinical_evals.language.wording import Token, tokenize
+
 from .context import ContextReader
-from .quantities import Quantity, quantities
 from .spans import FoldedNote
-from .wording import Token, tokenize
 
 __all__ = ["NoteReader", "Stretch"]
 

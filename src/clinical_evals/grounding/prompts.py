@@ -8,27 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from collections.abc import Sequence
-from typing import TypedDict
+
+from clinical_evals.prompting import Message, repair_message, wrapped
 
 from .claims import Claim
 
-__all__ = [
-    "Message",
-    "extraction_messages",
-    "grounding_messages",
-    "new_tag",
-    "prompts_digest",
-    "repair_message",
-]
-
-
-class Message(TypedDict):
-    """One chat message."""
-
-    role: str
-    content: str
+__all__ = ["extraction_messages", "grounding_messages", "prompts_digest"]
 
 
 _RULES = """\
@@ -71,22 +57,6 @@ short, that shows the support: whole words, no ellipsis, nothing changed. For "u
 Answer with one JSON object and nothing else:
 {{"verdicts": [{{"id": "p1", "label": "grounded", "supportingQuote": "…", "rationale": "…"}}]}}"""
 
-_REPAIR = """\
-Your last answer could not be read: {problem}. Give the same answer again as one complete JSON object of \
-the form asked for, with nothing before or after it."""
-
-
-def new_tag() -> str:
-    """Draw the unguessable tag name for one note, for example `note-9f86d081884c7d65`."""
-    return f"note-{secrets.token_hex(8)}"
-
-
-def _wrapped(note: str, tag: str | None) -> str:
-    tag = tag or new_tag()
-    if tag in note:
-        raise ValueError("the wrapper's tag occurs in the note; draw another with new_tag()")
-    return f"The note stands between <{tag}> and </{tag}>.\n\n<{tag}>\n{note}\n</{tag}>"
-
 
 def extraction_messages(note: str, tag: str | None = None) -> list[Message]:
     """Build the messages that ask for an extraction.
@@ -103,7 +73,7 @@ def extraction_messages(note: str, tag: str | None = None) -> list[Message]:
     """
     return [
         {"role": "system", "content": _EXTRACT.format(rules=_RULES)},
-        {"role": "user", "content": _wrapped(note, tag)},
+        {"role": "user", "content": wrapped(note, "note", tag)},
     ]
 
 
@@ -128,18 +98,9 @@ def grounding_messages(note: str, claims: Sequence[Claim], tag: str | None = Non
         {"role": "system", "content": _GROUND.format(rules=_RULES)},
         {
             "role": "user",
-            "content": f"{_wrapped(note, tag)}\n\nThe claims, one JSON object a line:\n{listed}",
+            "content": f"{wrapped(note, 'note', tag)}\n\nThe claims, one JSON object a line:\n{listed}",
         },
     ]
-
-
-def repair_message(problem: str) -> str:
-    """Build the one further turn that an unreadable answer gets.
-
-    Args:
-        problem: What was wrong, in a few words, without any of the answer's text.
-    """
-    return _REPAIR.format(problem=problem)
 
 
 def prompts_digest() -> str:

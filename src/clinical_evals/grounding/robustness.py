@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clinical_evals.language.wording import words_of
+
 from .gold import Injection
 from .scoring import GroundingResult
 from .verdicts import CheckedVerdict
-from .wording import words_of
 
 __all__ = ["injection_succeeded"]
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Any
 
-from clinical_evals.signature import signature
+from clinical_evals.language.wording import synonyms_digest
+from clinical_evals.signature import code_digest, signature
 
 from .claims import CATEGORIES, MAX_CLAIMS, Category, Claim, Extraction, build_claims
 from .evidence import MAX_QUOTE_WORDS, REASONS, NoteReader, StrictVerdict, check_evidence, mark_duplicates
 from .gold import Gold, found_items, harmonic_mean
 from .prompts import prompts_digest
 from .verdicts import FORMULA, LABELS, CheckedVerdict, grounding_score, reconcile
-from .wording import synonyms_digest
 
 # Counts of all claims, and of each category under its own prefix.
 _BREAKDOWN: dict[str, tuple[Category, ...]] = {
@@ -216,19 +213,6 @@ VERSION = 1
 """Raised with every release whose code comes to other numbers from the same answers."""
 
 
-@cache
-def rules_digest() -> str:
-    """Digest of the modules whose code decides a number (12 hex digits).
-
-    A changed comment changes it too; two runs that could differ must not be ranked together unnoticed.
-    """
-    digest = hashlib.sha256()
-    for module in sorted(resources.files(__package__).iterdir(), key=lambda path: path.name):
-        if module.name.endswith(".py") and module.name not in ("attacks.py", "prompts.py"):
-            digest.update(module.name.encode() + module.read_bytes())
-    return digest.hexdigest()[:12]
-
-
 def scorer_signature(*, max_claims: int = MAX_CLAIMS, finished: bool = False) -> str:
     """Write the one line that names every setting that can change a grounding number.
 
@@ -243,7 +227,9 @@ def scorer_signature(*, max_claims: int = MAX_CLAIMS, finished: bool = False) ->
         max_quote_words=MAX_QUOTE_WORDS,
         partial=0.5,
         prompts=prompts_digest(),
-        rules=rules_digest(),
+        rules=code_digest(
+            "clinical_evals.grounding", "clinical_evals.language", leave_out=("attacks.py", "prompts.py")
+        ),
         source="finished" if finished else "extracted",
         synonyms=synonyms_digest(),
     )

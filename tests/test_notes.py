@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from inspecting import SHARED
 
-from clinical_evals.data import load_extractions, load_notes
 from clinical_evals.files import InputError
+from clinical_evals.notes import load_extractions, load_notes
 
 NOTE = "Asthma is stable. CANARY-7731"
 

@@ -1,0 +1,130 @@
+"""Words as the best retriever compares them: one form for an organ's noun and adjective, singular, stemmed.
+
+ICD-10-CM says "gastric" in one name and "stomach" in the next. Two small tables of ours bring such words
+together: `best_words.csv` (one word for another, used on names and queries alike) and `best_terms.csv` (a
+term that clinicians use and the wordings of the classification that it covers, used on queries only). The
+abbreviations and lay terms of the grounding scorer's table are understood in queries as well.
+"""
+
+import csv
+import re
+from functools import cache, lru_cache
+from importlib import resources
+
+from clinical_evals.language.wording import stem, tokenize
+
+_RUN = re.compile(r"[^\W_]+")
+_POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
+_NON = re.compile(r"\bnon[- ](?=[a-z])", re.I)
+_MENTION = re.compile(
+    r"(?<=\w)[,;]?\s+(?:with|without|due to|in|following|complicating|associated with|not)\s", re.I
+)
+_LATIN_END = re.compile(r"(?:ium|eum|um|us|ia|a|i|e|o|y)$")
+_SHORTEST_ROOT = 5
+
+_JOINING_WORDS = """of the and or in to for by on a an at with from as not nor than any all both"""
+_GENERIC_WORDS = """
+    disorder disease condition other specify specified unspecified nonspecific certain elsewhere
+    classified classification related type site part form due involving associated including include
+    general miscellaneous various otherwise nos nec code system problem ill defined following during
+    patient adult history
+"""
+
+
+_DECISIVE_WORDS = """acute benign chronic congenital malignant primary secondary situ without"""
+
+
+def name_words(text: str) -> list[str]:
+    """Give the canonical words of a name in the classification, in order, repeats included."""
+    words: list[str] = []
+    for run in _RUN.findall(_plain(text).lower()):
+        words += canonical(run)
+    return words
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Split a name into what it is of and what it only mentions, such as "Cystitis" and "with hematuria"."""
+    cut = _MENTION.search(text)
+    return (text[: cut.start()], text[cut.start() :]) if cut else (text, "")
+
+
+def query_words(text: str) -> list[str]:
+    """Give the canonical words of a query; abbreviations and lay terms are spelled out first."""
+    return [word for token in tokenize(_plain(text)) for plain in token.plain for word in canonical(plain)]
+
+
+@lru_cache(maxsize=65536)
+def canonical(word: str) -> tuple[str, ...]:
+    """Give the canonical form of one lower-case word; none for a word that only joins others."""
+    if word in _joining():
+        return ()
+    table = _table()
+    for form in (word, word.removesuffix("s"), re.sub("ies$", "y", word)):
+        if form in table:
+            return (table[form],)
+    if word.startswith("non") and len(word) > 7:
+        # "noninfectious" is not "infectious", but is "noninfective".
+        return tuple(f"non{part}" for part in canonical(word[3:]))
+    if word.endswith("itides"):
+        return (word.removesuffix("ides") + "is",)
+    if word.endswith("itis"):
+        return (word,)  # the stemmer would make "tonsil" of "tonsillitis"
+    stemmed = stem(word)
+    root = _LATIN_END.sub("", stemmed)
+    return (root if len(root) >= _SHORTEST_ROOT else stemmed,)
+
+
+@cache
+def generic_words() -> frozenset[str]:
+    """The canonical words that tell little of what is meant."""
+    return frozenset(form for word in _GENERIC_WORDS.split() for form in canonical(word))
+
+
+@cache
+def decisive_words() -> frozenset[str]:
+    """The canonical words that are common and yet decide what is meant."""
+    return frozenset(form for word in _DECISIVE_WORDS.split() for form in canonical(word))
+
+
+@cache
+def known_terms() -> dict[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """For the canonical words of a term, those of the wordings that it covers."""
+    return {
+        tuple(name_words(row["term"])): tuple(
+            tuple(name_words(wording)) for wording in row["wordings"].split("|")
+        )
+        for row in _rows("best_terms.csv")
+    }
+
+
+def tables_digest() -> str:
+    """Digest of both tables (12 hex digits): part of the method's signature."""
+    import hashlib
+
+    text = "".join(_text(name) for name in ("best_words.csv", "best_terms.csv"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _plain(text: str) -> str:
+    return _NON.sub("non", _POSSESSIVE.sub("", text))
+
+
+@cache
+def _joining() -> frozenset[str]:
+    return frozenset(_JOINING_WORDS.split())
+
+
+@cache
+def _table() -> dict[str, str]:
+    table: dict[str, str] = {}
+    for row in _rows("best_words.csv"):
+        table |= dict.fromkeys([row["canonical"], *row["words"].split()], row["canonical"])
+    return table
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(_text(name).splitlines()))
+
+
+def _text(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
