@@ -12,6 +12,7 @@ from ontology_toys import icd
 
 from clinical_evals.cli_codes import codes as command
 from clinical_evals.ontology.codes import CodeList, read_code, read_codes
+from clinical_evals.ontology.vocabulary import load_hierarchy, open_vocabulary
 
 
 @pytest.mark.parametrize(
@@ -108,6 +109,7 @@ STROKE = below("I60", "I61", "I63", "I68", "I69")
         ("M05-M14", below("M10", "M1A"), []),  # the block knows that M1A is in it
         ("E11.*", E11, []),
         ("E11.x", E11, []),
+        ("E11.2*\nE11.6%", below("E11.2", "E11.6"), []),
         ("E11.-", ["E11"], []),
         ("I69-I60", [], ["I69-I60"]),
         ("A00-A09", [], ["A00-A09"]),
@@ -125,6 +127,14 @@ def test_answers_are_read_as_a_person_would(answer: str, codes: list[str], inval
     read = read_codes(answer, icd())
     assert sorted(read.codes) == sorted(codes)
     assert sorted(read.invalid) == sorted(invalid)
+
+
+def test_a_block_that_only_heads_other_blocks_is_a_range_too() -> None:
+    hierarchy = load_hierarchy(open_vocabulary())
+    assert hierarchy.descendants("M80-M94") == ["M80-M94"]
+    read = read_codes("M80-M94", hierarchy)
+    assert {"M80.00XA", "M94.9"} <= set(read.codes)
+    assert not read.invalid
 
 
 def test_what_was_expanded_or_left_out_is_named() -> None:

@@ -81,8 +81,8 @@ def read_codes(answer: str | Sequence[str], hierarchy: Hierarchy) -> CodeList:
         for entry in answer:
             reader.take_entry(entry)
         return reader.result()
-    answer = _without_reasoning(answer)
-    value = _json_value(answer)
+    answer = without_reasoning(answer)
+    value = json_value(answer)
     if value is None or not reader.take_json(value):
         reader.take_prose(answer)
     return reader.result()
@@ -98,7 +98,7 @@ _CODE_KEY = re.compile(r"code|icd", re.IGNORECASE)
 _EXCLUDING_KEY = re.compile(r"exclu|not_?include", re.IGNORECASE)
 
 
-def _without_reasoning(text: str) -> str:
+def without_reasoning(text: str) -> str:
     """Return what follows the last closed reasoning block; nothing if the answer was cut off in the first."""
     ends = [match.end() for match in _REASONING_ENDS.finditer(text)]
     if ends:
@@ -106,7 +106,7 @@ def _without_reasoning(text: str) -> str:
     return "" if _REASONING_OPENS.match(text) else text
 
 
-def _json_value(text: str) -> object:
+def json_value(text: str) -> object:
     """Return the JSON list or object that an answer is or holds, or None."""
     wholes = [text, *reversed(_FENCE.findall(text))]
     opening = min((at for at in (text.find("["), text.find("{")) if at >= 0), default=-1)
@@ -126,7 +126,7 @@ def _json_value(text: str) -> object:
 
 # --- Prose -------------------------------------------------------------------------------------------------
 
-_WORD = r"(?=[A-Za-z]{1,2}[0-9])[A-Za-z][0-9A-Za-z]{1,9}(?:\.(?:[0-9A-Za-z]{1,9}|[*%])|[*%])?"
+_WORD = r"(?=[A-Za-z]{1,2}[0-9])[A-Za-z][0-9A-Za-z]{1,9}(?:\.(?:[0-9A-Za-z]{1,9}[*%]?|[*%])|[*%])?"
 _MENTION = re.compile(
     rf"""(?<![0-9A-Za-z.])
     (?P<low>{_WORD})
@@ -286,10 +286,9 @@ class _Reader:
 
     def _take_range(self, low: str, high: str, kept: bool) -> bool:
         name = f"{low}-{high}"
-        if name in self._hierarchy:
-            # A block of the tabular list: it knows that M05-M14 holds M1A.
-            codes = self._hierarchy.descendants(name)[1:]
-        else:
+        # A block of the tabular list knows that M05-M14 holds M1A. Some only head other blocks and hold nothing.
+        codes = self._hierarchy.descendants(name)[1:] if name in self._hierarchy else []
+        if not codes:
             codes = [code for code in self._from(low) if code[: len(high)] <= high]
         self._take_all(name, codes, kept)
         return True
