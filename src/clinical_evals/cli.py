@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import os
 import sys
 
 import click
@@ -13,6 +14,8 @@ _COMMANDS = {
         "clinical_evals.cli_retrieve:benchmark",
         "Score retrieval methods against curated code sets.",
     ),
+    "compare": ("clinical_evals.cli_compare:compare", "Compare two runs sample by sample."),
+    "gate": ("clinical_evals.cli_compare:gate", "Test that one run is not worse than another by a margin."),
     "ground": ("clinical_evals.cli_ground:ground", "Score how well an extraction is grounded in one note."),
     "import": (
         "clinical_evals.cli_registry:import_",
@@ -64,4 +67,18 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # Notes hold characters that some terminals cannot show; a report is still worth having.
             stream.reconfigure(errors="backslashreplace")
-    cli()
+    try:
+        cli()
+    finally:
+        _flush()
+
+
+def _flush() -> None:
+    """Write out what is left; a reader that has gone, such as `| head`, is no fault."""
+    if sys.stdout is None:  # `>&-`
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # Python would try again at exit and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

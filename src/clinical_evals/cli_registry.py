@@ -11,6 +11,8 @@ import click
 from clinical_evals.files import InputError
 
 if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
     from clinical_evals.registry.delivery import Deliverer, Delivery
     from clinical_evals.registry.location import Location
     from clinical_evals.registry.runs import RunView
@@ -124,23 +126,44 @@ def ui(port: int) -> None:
     raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
 
 
-def _read_all(location: "Location", task: str | None) -> "list[RunView]":
-    """Read the registry, with what is still in the spool; a new folder stays as it is."""
+def open_registry() -> "MlflowClient":
+    """Open the current folder's registry, with what was in its spool; ends with one line if that fails."""
     from clinical_evals.registry.delivery import Deliverer
+    from clinical_evals.registry.location import locate
     from clinical_evals.registry.lock import LockTimeout
-    from clinical_evals.registry.runs import read_runs
-    from clinical_evals.registry.spool import kept
     from clinical_evals.registry.store import reason
 
-    if location.database is not None and not location.database.exists() and not kept(location.spool):
-        return []
+    location = locate()
+    if _is_new(location):  # to look for a result must not create a registry
+        _fail(_HOW_TO_FILL.format(name=location.name, of_task=""))
     deliverer = Deliverer(location)
     try:
         client = deliverer.open(_WAIT_FOR_SENDER)
         _bring_in(deliverer)
-        return read_runs(client, task)
     except LockTimeout:
         _fail("another process has been sending results for long; try again when it has ended")
+    except Exception as error:  # whatever MLflow raises, the answer is one line
+        _fail(f"the registry {location.name} cannot be opened: {reason(error)}")
+    return client
+
+
+def _is_new(location: "Location") -> bool:
+    """Tell whether this folder has neither a registry nor results on their way to one."""
+    from clinical_evals.registry.spool import kept
+
+    return location.database is not None and not location.database.exists() and not kept(location.spool)
+
+
+def _read_all(location: "Location", task: str | None) -> "list[RunView]":
+    """Read the registry, with what is still in the spool; a new folder stays as it is."""
+    from clinical_evals.registry.runs import read_runs
+    from clinical_evals.registry.store import reason
+
+    if _is_new(location):
+        return []
+    client = open_registry()
+    try:
+        return read_runs(client, task)
     except Exception as error:  # whatever MLflow raises, the answer is one line
         _fail(f"the registry {location.name} cannot be read: {reason(error)}")
 

@@ -66,14 +66,14 @@ def aggregate(record: RunRecord) -> Aggregates:
 
 def _around_mean(name: str, facts: MetricFacts, scored: list[SampleRow], unscored: int) -> dict[str, float]:
     """Return the mean of one metric and what surrounds it; what is undefined is NaN."""
-    rows = [row for row in scored if name in row.values]
-    if not rows:
+    if not any(name in row.values for row in scored):
         return {}
-    values = [math.nan if row.values[name] is None else float(row.values[name] or 0) for row in rows]
+    # A row without the metric is as undefined as one where it is null: a table of rows knows no difference.
+    values = [math.nan if (value := row.values.get(name)) is None else float(value) for row in scored]
     # As in Inspect, the epochs of a sample are one value: asking again does not make more samples.
     epochs: dict[str, list[float]] = {}
     families: dict[str, str] = {}
-    for row, value in zip(rows, values, strict=True):
+    for row, value in zip(scored, values, strict=True):
         families[row.sample] = row.family
         epochs.setdefault(row.sample, [])
         if not math.isnan(value):

@@ -77,7 +77,7 @@ def build_boards(
     for task in sorted(by_task):
         tables = sorted(by_task[task], key=lambda group: _importance(group, most_unscored), reverse=True)
         for group in tables:
-            differs = _difference(group[-1], tables[0][-1]) if group is not tables[0] else ""
+            differs = conditions_that_differ(group[-1], tables[0][-1]) if group is not tables[0] else ""
             boards.append(_board(group, differs, by, every_run, worst_first, most_unscored))
     return boards
 
@@ -181,8 +181,8 @@ def _own_arguments(run: RunView, same_model: Sequence[RunView]) -> list[str]:
     ]
 
 
-def _difference(run: RunView, first: RunView) -> str:
-    """Say in which conditions a table's runs differ from those of the first table."""
+def conditions_that_differ(run: RunView, first: RunView) -> str:
+    """Say in which conditions a run was scored otherwise than another; empty if in none."""
     parts = []
     if run.dataset.digest != first.dataset.digest:
         parts.append(

@@ -86,6 +86,7 @@ class RunRecord(_Strict):
 
     Attributes:
         format: Version of this layout.
+        model: The model under test, or what the task ranks in its place, such as a search method.
         arguments: Digest of the task's arguments: the same model with other arguments is another contender.
         status: Inspect's status: `success`, `error` or `cancelled`.
         created: ISO time at which it was started.
@@ -166,8 +167,8 @@ def build_record(log: "EvalLog", rows: Iterable[SampleRow], kept_for: str) -> Ru
     return RunRecord(
         eval_id=spec.eval_id if re.fullmatch(r"[\w.-]{1,100}", spec.eval_id) else digest(spec.eval_id)[7:47],
         task=short((spec.task_registry_name or spec.task).rpartition("/")[2], 100),
-        model=short(spec.model, 200),
-        grader=_grader(spec),
+        model=_subject(facts) or short(spec.model, 200),
+        grader=_grader(spec, facts),
         arguments=arguments,
         status=log.status,
         created=spec.created,
@@ -248,10 +249,16 @@ def _metric_facts(declared: Any) -> MetricFacts:
     return MetricFacts(range=facts.get("range"), higher_is_better=bool(facts.get("higher_is_better", True)))
 
 
-def _grader(spec: "EvalSpec") -> str:
+def _subject(facts: Mapping[str, Any]) -> str | None:
+    """Return what a task that asks no model says is ranked in its place, such as a search method."""
+    subject = facts.get("subject")
+    return short(subject, 200) if isinstance(subject, str) and subject.strip() else None
+
+
+def _grader(spec: "EvalSpec", facts: Mapping[str, Any]) -> str:
     configured = (spec.model_roles or {}).get("grader")
     if configured is None:
-        return short(spec.model, 200)
+        return _subject(facts) or short(spec.model, 200)
     models = configured if isinstance(configured, list) else [configured]
     return short(" + ".join(model.model for model in models), 200)
 
@@ -262,8 +269,9 @@ def _signature(spec: "EvalSpec", facts: Mapping[str, Any]) -> str:
     if not isinstance(own, str):
         scorers = "+".join(scorer.name for scorer in spec.scorers or []) or "none"
         own = f"{scorers} unsigned task={spec.task_version}"
-    grader = _grader(spec)
-    return short(own if grader == spec.model else f"{own} grader={grader}", _LONGEST_SIGNATURE)
+    grader = _grader(spec, facts)
+    alone = grader in (spec.model, _subject(facts))
+    return short(own if alone else f"{own} grader={grader}", _LONGEST_SIGNATURE)
 
 
 def _dataset(spec: "EvalSpec", facts: Mapping[str, Any]) -> DatasetFacts:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from clinical_evals.registry.record import SampleRow
 
@@ -38,3 +39,35 @@ def write_rows(rows: Sequence[SampleRow], path: Path) -> Path:
     }
     pq.write_table(pa.table(columns), path, compression="zstd")
     return path
+
+
+def read_rows(path: Path) -> list[SampleRow]:
+    """Read back what `write_rows` wrote.
+
+    Raises:
+        ValueError: If the file is no such table.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return [_row(line) for line in pq.read_table(path).to_pylist()]
+    except (pa.ArrowInvalid, KeyError) as error:
+        raise ValueError(f"{path.name} is no table of samples ({type(error).__name__})") from None
+
+
+def _row(line: dict[str, Any]) -> SampleRow:
+    scored = line["status"] in ("scored", "failed")
+    # A row holds a value, perhaps undefined, for each metric of its run if it is scored, else none.
+    values = {
+        name.removeprefix("value."): value
+        for name, value in line.items()
+        if name.startswith("value.") and scored
+    }
+    counts = {
+        name.removeprefix("count."): value
+        for name, value in line.items()
+        if name.startswith("count.") and value is not None
+    }
+    plain = ("sample", "epoch", "family", "status", "cause", "seconds", "input_tokens", "output_tokens")
+    return SampleRow(values=values, counts=counts, **{name: line[name] for name in plain})

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from clinical_evals.registry.aggregate import aggregate
 from clinical_evals.registry.names import stored_names
-from clinical_evals.registry.record import DatasetFacts, MetricFacts
-from clinical_evals.registry.store import COMPLETE, declared_metrics
+from clinical_evals.registry.record import DatasetFacts, MetricFacts, RunRecord
+from clinical_evals.registry.store import COMPLETE, declared_metrics, run_tags
 
 if TYPE_CHECKING:
     from mlflow.entities import Experiment, Run
@@ -105,7 +106,7 @@ def read_runs(client: "MlflowClient", task: str | None = None) -> list[RunView]:
     """
     names = {experiment.name: experiment.experiment_id for experiment in _experiments(client)}
     wanted = [identity for name, identity in names.items() if task is None or name == task]
-    views = [_view(run) for run in _runs(client, wanted) if "eval_id" in run.data.tags] if wanted else []
+    views = [view_run(run) for run in _runs(client, wanted) if "eval_id" in run.data.tags] if wanted else []
     return sorted(views, key=lambda view: (view.created, view.eval_id))
 
 
@@ -132,9 +133,20 @@ def _runs(client: "MlflowClient", experiments: list[str]) -> Iterator["Run"]:
             return
 
 
-def _view(run: "Run") -> RunView:
-    tags: Mapping[str, str] = run.data.tags
-    metrics: Mapping[str, float] = run.data.metrics
+def view_run(run: "Run") -> RunView:
+    """Read one run of MLflow."""
+    return _view(run.info.run_id, run.data.tags, run.data.metrics, run.data.params)
+
+
+def view_record(record: RunRecord) -> RunView:
+    """Read a result as it would come back from MLflow; its run id is empty."""
+    summed = aggregate(record)
+    return _view("", run_tags(record, summed), summed.metrics, record.params)
+
+
+def _view(
+    run_id: str, tags: Mapping[str, str], metrics: Mapping[str, float], params: Mapping[str, str]
+) -> RunView:
     facts = {name: MetricFacts.model_validate(value) for name, value in declared_metrics(tags).items()}
     stored = stored_names(facts)
 
@@ -145,7 +157,7 @@ def _view(run: "Run") -> RunView:
         return int(metrics.get(stored[metric, kind], 0))
 
     return RunView(
-        run_id=run.info.run_id,
+        run_id=run_id,
         eval_id=tags["eval_id"],
         task=tags.get("task", ""),
         model=tags.get("model", ""),
@@ -186,5 +198,5 @@ def _view(run: "Run") -> RunView:
             for metric in facts
         },
         facts=facts,
-        params=dict(run.data.params),
+        params=dict(params),
     )

@@ -129,7 +129,7 @@ def _log_all(run_id: str, record: RunRecord, summed: Aggregates, client: "Mlflow
     when = _milliseconds(record.completed)
     metrics = [Metric(name, value, when, 0) for name, value in summed.metrics.items()]
     params = [Param(safe_name(name), value) for name, value in record.params.items()]
-    tags = [RunTag(name, value) for name, value in _tags(record, summed).items()]
+    tags = [RunTag(name, value) for name, value in run_tags(record, summed).items()]
     calls = max(-(-len(metrics) // _METRICS_PER_CALL), -(-max(len(params), len(tags)) // _SETTINGS_PER_CALL))
     for call in range(calls):
         client.log_batch(
@@ -144,9 +144,11 @@ def _piece(values: list[_T], size: int, index: int) -> list[_T]:
     return values[index * size : (index + 1) * size]
 
 
-def _tags(record: RunRecord, summed: Aggregates) -> dict[str, str]:
+def run_tags(record: RunRecord, summed: Aggregates) -> dict[str, str]:
+    """Write what a run is about as MLflow tags; empty ones are left out."""
     dataset = record.dataset
     tags = {
+        "eval_id": record.eval_id,
         "task": record.task,
         "model": record.model,
         "grader": record.grader,
