@@ -25,7 +25,7 @@ from clinical_evals.files import InputError
 from clinical_evals.grounding.claims import MAX_CLAIMS, Extraction, build_claims
 from clinical_evals.grounding.gold import Injection
 from clinical_evals.grounding.prompts import extraction_messages, grounding_messages
-from clinical_evals.grounding.scoring import scorer_signature
+from clinical_evals.grounding.scoring import figure_formulas, scorer_signature
 from clinical_evals.grounding.verdicts import VerdictList
 from clinical_evals.notes import BUNDLED, NoteDataset, load_extractions, load_notes
 from clinical_evals.prompting import new_tag
@@ -94,8 +94,14 @@ def _samples(notes: NoteDataset) -> MemoryDataset:
 
 def _facts(notes: NoteDataset, gold: bool, twins: bool, max_claims: int, finished: bool) -> dict[str, Any]:
     """What the registry must know of this run to compare it with others."""
-    shares = ["strict_score", "published_score", *(("grounded_f1", "recall") if gold else ())]
-    metrics = {name: {"range": [0, 1], "higher_is_better": True} for name in shares}
+    metrics: dict[str, dict[str, Any]] = {
+        name: {"range": [0, 1], "higher_is_better": True, "formula": formula}
+        for name, formula in figure_formulas(gold).items()
+        if name in ("strict_score", "published_score", "grounded_f1", "recall")
+    }
+    metrics |= {
+        name: {"formula": formula} for name, formula in figure_formulas(gold).items() if name not in metrics
+    }
     if twins:
         metrics["injection_success"] = {"range": [0, 1], "higher_is_better": False}
     return task_facts(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, cast
 
 from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.model import (
@@ -21,7 +21,7 @@ from inspect_ai.util import LimitExceededError, json_schema
 
 from .answers import PHRASES
 from .prompting import Message, repair_message
-from .reading import ReadResult
+from .reading import Problem, ReadResult
 from .replay import METADATA_KEY, ReplayError
 
 __all__ = ["Answer", "EndpointError", "Failure", "StepAddress", "ask"]
@@ -29,7 +29,24 @@ __all__ = ["Answer", "EndpointError", "Failure", "StepAddress", "ask"]
 Failure = Literal["invalid_response_format", "refusal", "no_response"]
 """Why an answer could not be used; Inspect's own words for it."""
 
-T = TypeVar("T")
+
+class Reading(Protocol):
+    """What was read from an answer: a value, or a problem."""
+
+    @property
+    def value(self) -> Any:
+        """The value; None if nothing could be read."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why nothing was read, a key of `answers.PHRASES` unless the reading has a `hint` of its own."""
+
+
+class Reader(Protocol):
+    """Reads the text of an answer."""
+
+    def __call__(self, text: str, /, *, cut_off: bool) -> Reading:
+        """Read an answer; `cut_off` says that the model was stopped before its end."""
 
 
 class EndpointError(Exception):
@@ -53,10 +70,19 @@ class StepAddress:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was read, or why nothing was; and the conversation that led there."""
+    """What was read, or why nothing was; and the conversation that led there.
+
+    Attributes:
+        value: What was read last; None if nothing could be.
+        failure: Why nothing was.
+        reading: The last reading itself.
+        messages: The conversation.
+        output: The last answer.
+    """
 
     value: Any
     failure: Failure | None
+    reading: Reading
     messages: list[ChatMessage]
     output: ModelOutput
 
@@ -64,10 +90,12 @@ class Answer:
 async def ask(
     model: Model,
     messages: Sequence[Message],
-    read: Callable[[str], ReadResult[T]],
+    read: Callable[[str], Reading] | Reader,
     *,
     address: StepAddress,
     schema: type | None = None,
+    heed_cut: bool = False,
+    repair: bool = True,
 ) -> Answer:
     """Put a question, read the answer, and give an unreadable answer one chance to be given again.
 
@@ -78,6 +106,8 @@ async def ask(
         address: Which call this is.
         schema: The pydantic model of the answer; sent as the response schema, which Inspect passes on to
             the providers that have one. An endpoint that answers 400 to it is asked once more without.
+        heed_cut: Tell `read` whether the answer was cut off.
+        repair: Ask once more for an answer that could not be read; its words ask for JSON.
 
     Returns:
         The value, or the failure that is left after the repair turn.
@@ -92,21 +122,29 @@ async def ask(
         for message in messages
     ]
     output = await _call(model, chat, schema, address)
-    result, failure = _read(output, read)
+    reader = cast("Reader", read) if heed_cut else _unheeding(cast("Callable[[str], Reading]", read))
+    result, failure = _read(output, reader)
     chat.append(_message(output))
-    if failure in ("invalid_response_format", "no_response"):
-        problem = PHRASES[result.problem or "empty"]
+    if repair and failure in ("invalid_response_format", "no_response"):
+        problem = getattr(result, "hint", None) or PHRASES[cast("Problem", result.problem or "empty")]
         chat.append(ChatMessageUser(content=repair_message(problem), metadata=address.metadata(repair=True)))
         output = await _call(model, chat, schema, address)
-        result, failure = _read(output, read)
+        result, failure = _read(output, reader)
         chat.append(_message(output))
-    return Answer(result.value, failure, chat, output)
+    return Answer(result.value, failure, result, chat, output)
 
 
-def _read(output: ModelOutput, read: Callable[[str], ReadResult[T]]) -> tuple[ReadResult[T], Failure | None]:
+def _unheeding(read: Callable[[str], Reading]) -> Reader:
+    def reader(text: str, /, *, cut_off: bool) -> Reading:
+        return read(text)
+
+    return reader
+
+
+def _read(output: ModelOutput, read: Reader) -> tuple[Reading, Failure | None]:
     if output.stop_reason == "content_filter":
         return ReadResult(None, "empty"), "refusal"
-    result = read(output.completion)
+    result = read(output.completion, cut_off=output.stop_reason == "max_tokens")
     if result.value is not None:
         return result, None
     return result, "no_response" if result.problem == "empty" else "invalid_response_format"

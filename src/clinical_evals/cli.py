@@ -23,6 +23,7 @@ _COMMANDS = {
     ),
     "leaderboard": ("clinical_evals.cli_registry:leaderboard", "Rank the runs in the registry."),
     "record": ("clinical_evals.cli_record:record", "Turn the log of a run into a replay fixture."),
+    "verify": ("clinical_evals.cli_verify:verify", "Count a run again from its samples' counts."),
     "vocab": ("clinical_evals.cli_vocab:vocab", "Build, describe or search a vocabulary."),
     "retrieve": (
         "clinical_evals.cli_retrieve:retrieve",

@@ -26,7 +26,7 @@ _HEAD = 1_000
 # The lenient reader is plain Python: a hostile answer may cost it no more than this many characters.
 _LENIENT_BUDGET = 100_000
 
-_REASONING_TAG = re.compile(
+REASONING_TAG = re.compile(
     r"""(?:<(?P<slash>/?)(?:seed:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis)
            (?:\s[^<>]{0,80})?>
         |◁(?P<kimi>/?)think▷
@@ -122,7 +122,7 @@ def read_array(text: str, fits: Callable[[list[Any]], bool]) -> ReadResult[list[
 
 def _read(text: str, kind: Literal["object", "array"], pick: Callable[[object], T | None]) -> ReadResult[T]:
     if _LONE_SURROGATE.search(text):
-        text = _well_formed(text)
+        text = well_formed(text)
     candidates, only_reasoning = _candidates(text, kind)
     budget = _LENIENT_BUDGET
     problem: Problem | None = None
@@ -145,17 +145,17 @@ def _candidates(text: str, kind: Literal["object", "array"]) -> tuple[list[_Cand
     found: list[_Candidate] = []
     position = 0
     answer_start = 0  # where the reasoning at the head of the text ends
-    last_closing = max((tag.start() for tag in _REASONING_TAG.finditer(text) if _closes(tag)), default=-1)
+    last_closing = max((tag.start() for tag in REASONING_TAG.finditer(text) if closes(tag)), default=-1)
     while match := _OUTSIDE.search(text, position):
         start = match.start()
         at_head = not text[answer_start:start].strip() if start - answer_start < _HEAD else False
-        tag = _REASONING_TAG.match(text, start)
-        if tag is not None and _closes(tag):
+        tag = REASONING_TAG.match(text, start)
+        if tag is not None and closes(tag):
             # Some servers drop the opening tag: all that came before was reasoning.
             found.clear()
             position = answer_start = tag.end()
         elif tag is not None and start < last_closing:
-            position = next(end.end() for end in _REASONING_TAG.finditer(text, tag.end()) if _closes(end))
+            position = next(end.end() for end in REASONING_TAG.finditer(text, tag.end()) if closes(end))
             answer_start = position if at_head else answer_start
         elif tag is not None and at_head:
             return [_Candidate("", "incomplete")], False  # cut off while still thinking
@@ -169,7 +169,8 @@ def _candidates(text: str, kind: Literal["object", "array"]) -> tuple[list[_Cand
     return found, not text[answer_start:].strip()
 
 
-def _closes(tag: re.Match[str]) -> bool:
+def closes(tag: re.Match[str]) -> bool:
+    """Tell whether a reasoning tag is a closing one."""
     return bool(tag["slash"] or tag["kimi"] or tag["mistral"])
 
 
@@ -270,13 +271,14 @@ def _clean(value: object, text: str) -> object:
 
 def _without_surrogates(value: object) -> object:
     if isinstance(value, str):
-        return _well_formed(value)
+        return well_formed(value)
     if isinstance(value, dict):
-        return {_well_formed(key): _without_surrogates(inner) for key, inner in value.items()}
+        return {well_formed(key): _without_surrogates(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_without_surrogates(inner) for inner in value]
     return value
 
 
-def _well_formed(text: str) -> str:
+def well_formed(text: str) -> str:
+    """Join halves of surrogate pairs; replace those that stand alone, which cannot be written as UTF-8."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

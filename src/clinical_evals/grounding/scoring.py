@@ -21,7 +21,7 @@ _BREAKDOWN: dict[str, tuple[Category, ...]] = {
     **{f"{category}_": (category,) for category in CATEGORIES},
 }
 
-__all__ = ["GroundingResult", "score_note", "score_note_read"]
+__all__ = ["GroundingResult", "figure_formulas", "score_note", "score_note_read"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +207,32 @@ def _gold_counts(gold: Gold, claims: Sequence[Claim], strict: Sequence[StrictVer
         counts[f"{prefix}unlisted_grounded"] = unlisted.count("grounded")
         counts[f"{prefix}unlisted_partial"] = unlisted.count("partial")
     return counts
+
+
+def figure_formulas(gold: bool) -> dict[str, str]:
+    """Say how each figure of a note follows from its counts, for whoever wants to count again.
+
+    Args:
+        gold: Whether the dataset has gold annotations.
+
+    Returns:
+        A formula for each figure of all claims and of each category; see `registry.formula`.
+    """
+    formulas = {}
+    for prefix in _BREAKDOWN:
+        unlisted, of_claims = "", f"{prefix}claims"
+        if gold:
+            unlisted = f" - {prefix}unlisted_grounded - 0.5 * {prefix}unlisted_partial"
+            of_claims += f" - {prefix}unlisted_grounded - {prefix}unlisted_partial"
+        strict = f"ratio({prefix}strict_grounded + 0.5 * {prefix}strict_partial{unlisted}, {of_claims})"
+        formulas[f"{prefix}strict_score"] = f"first({strict}, zero_if({prefix}gold))" if gold else strict
+        formulas[f"{prefix}published_score"] = (
+            f"ratio({prefix}grounded + 0.5 * {prefix}partial, {prefix}claims)"
+        )
+        if gold:
+            formulas[f"{prefix}recall"] = f"ratio({prefix}found + 0.5 * {prefix}half_found, {prefix}gold)"
+            formulas[f"{prefix}grounded_f1"] = f"harmonic({prefix}strict_score, {prefix}recall)"
+    return formulas
 
 
 VERSION = 1

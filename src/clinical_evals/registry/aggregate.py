@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,7 +32,24 @@ class Aggregates:
 
 def aggregate(record: RunRecord) -> Aggregates:
     """Compute every aggregate of a run from its rows."""
-    tried = [row for row in record.rows if row.status != "cancelled"]
+    return aggregate_rows(record.rows, record.metrics, record.epochs, record.totals)
+
+
+def aggregate_rows(
+    rows: Sequence[SampleRow],
+    facts_of: Mapping[str, MetricFacts],
+    epochs: int,
+    totals: Mapping[str, float],
+) -> Aggregates:
+    """Compute every aggregate from the rows of a run.
+
+    Args:
+        rows: The rows.
+        facts_of: What is declared of each metric.
+        epochs: How often each sample was asked.
+        totals: Numbers of the whole run that follow from no row.
+    """
+    tried = [row for row in rows if row.status != "cancelled"]
     scored = [row for row in tried if row.status in ("scored", "failed")]
     unscored = Counter(row.cause or "not scored" for row in tried if row.status == "unscored")
     failed = Counter(row.cause or "other reason" for row in tried if row.status == "failed")
@@ -41,7 +59,7 @@ def aggregate(record: RunRecord) -> Aggregates:
         "unscored": len(tried) - len(scored),
         **{f"unscored_{_slug(cause)}": number for cause, number in unscored.items()},
         **{f"failed_{_slug(cause)}": number for cause, number in failed.items()},
-        **{safe_name(name): value for name, value in record.totals.items()},
+        **{safe_name(name): value for name, value in totals.items()},
     }
     if tried:
         metrics["unscored_rate"] = (len(tried) - len(scored)) / len(tried)
@@ -51,8 +69,8 @@ def aggregate(record: RunRecord) -> Aggregates:
     for row in scored:
         counts.update(row.counts)
     metrics |= {f"count_{safe_name(name)}": number for name, number in counts.items()}
-    stored = stored_names(record.metrics)
-    for name, facts in record.metrics.items():
+    stored = stored_names(facts_of)
+    for name, facts in facts_of.items():
         for kind, value in _around_mean(name, facts, scored, len(tried) - len(scored)).items():
             metrics[stored[name, kind]] = value
     return Aggregates(
@@ -60,7 +78,7 @@ def aggregate(record: RunRecord) -> Aggregates:
         status="FINISHED" if scored else "FAILED",
         unscored=dict(sorted(unscored.items())),
         failed=dict(sorted(failed.items())),
-        attempted=_attempted(tried, record.epochs),
+        attempted=_attempted(tried, epochs),
     )
 
 

@@ -75,10 +75,17 @@ class DatasetFacts(_Strict):
 
 
 class MetricFacts(_Strict):
-    """Range and direction of a metric, as its task declares them."""
+    """What a task declares of a metric.
+
+    Attributes:
+        range: Its least and greatest value.
+        higher_is_better: Its direction.
+        formula: How a sample's value follows from its counts; see `registry.formula`.
+    """
 
     range: tuple[FiniteFloat, FiniteFloat] | None = None
     higher_is_better: bool = True
+    formula: str | None = None
 
 
 class RunRecord(_Strict):
@@ -246,7 +253,11 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def _metric_facts(declared: Any) -> MetricFacts:
     facts = _mapping(declared)
-    return MetricFacts(range=facts.get("range"), higher_is_better=bool(facts.get("higher_is_better", True)))
+    return MetricFacts(
+        range=facts.get("range"),
+        higher_is_better=bool(facts.get("higher_is_better", True)),
+        formula=facts.get("formula"),
+    )
 
 
 def _subject(facts: Mapping[str, Any]) -> str | None:

@@ -59,6 +59,8 @@ class RunView:
         figures: Metrics by readable name.
         facts: Range and direction by readable metric name.
         params: Arguments and settings.
+        epochs: How often each sample was asked.
+        stored: All numbers of the run by their stored names.
     """
 
     run_id: str
@@ -81,6 +83,8 @@ class RunView:
     figures: dict[str, Figure]
     facts: dict[str, MetricFacts]
     params: dict[str, str]
+    epochs: int
+    stored: dict[str, float]
 
     @property
     def unscored_rate(self) -> float:
@@ -199,4 +203,6 @@ def _view(
         },
         facts=facts,
         params=dict(params),
+        epochs=int(tags.get("epochs", 1)),
+        stored=dict(metrics),
     )
