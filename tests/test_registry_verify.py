@@ -15,6 +15,7 @@ from clinical_evals.registry.formula import FormulaError, check_formula, evaluat
 from clinical_evals.registry.location import locate
 from clinical_evals.registry.record import MetricFacts, RunRecord, SampleRow
 from clinical_evals.registry.rows import read_rows, write_rows
+from clinical_evals.registry.run_statistics import run_statistic
 from clinical_evals.registry.runs import view_record
 from clinical_evals.registry.spool import keep
 from clinical_evals.registry.verify import recount
@@ -161,11 +162,51 @@ def test_every_figure_of_a_bundled_run_follows_from_its_counts(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    inspect_eval(
-        grounding(), model="replay/gaming", display="none", log_dir=str(tmp_path / "logs")
-    )
+    inspect_eval(grounding(), model="replay/gaming", display="none", log_dir=str(tmp_path / "logs"))
     (view,) = settle()
     found = CliRunner().invoke(cli, ["verify", view.run_id])
     assert found.exit_code == 0, found.output
     assert "1024 sample values from counts" in found.stdout
     assert math.isfinite(view.figure(view.headline).mean)
+
+
+def rated(ratings: list[tuple[int, ...]]) -> list[SampleRow]:
+    return [
+        SampleRow(
+            sample=f"s{at:02}", epoch=1, family=f"f{at // 4}", status="scored", values={},
+            counts={f"rater{number}": value for number, value in enumerate(of_sample, 1) if value},
+        )
+        for at, of_sample in enumerate(ratings)
+    ]  # fmt: skip
+
+
+def test_agreement_of_two_raters_is_a_figure_of_the_run() -> None:
+    generator = random.Random(3)
+    ratings = [
+        (human, min(10, max(1, human + generator.choice([-1, 0, 0, 1])))) for human in [2, 4, 6, 8, 9] * 8
+    ]
+    rows = rated(ratings)
+    facts = {
+        "kappa": MetricFacts(range=(-1, 1), statistic="quadratic_weighted_kappa", of=("rater1", "rater2")),
+        "alpha": MetricFacts(range=(-1, 1), statistic="krippendorff_alpha", of=("rater1", "rater2")),
+    }
+    run = record([]).model_copy(update={"rows": rows, "metrics": facts, "headline": "kappa"})
+    view = view_record(run)
+    kappa = view.figure("kappa")
+    assert 0.9 < kappa.mean < 1
+    assert kappa.lower < kappa.mean < kappa.upper
+    assert kappa.n == 40
+    assert recount(rows, view.facts, 1, view.stored).mismatches == []
+    flattered = [rows[0].model_copy(update={"counts": {"rater1": 2, "rater2": 9}}), *rows[1:]]
+    assert recount(flattered, view.facts, 1, view.stored).mismatches
+
+
+def test_a_panel_has_an_alpha_and_raters_who_never_vary_have_none() -> None:
+    panel = run_statistic(
+        "krippendorff_alpha", ["rater1", "rater2", "rater3"], rated([(2, 3, 2), (8, 9, 0)] * 10)
+    )
+    assert 0.5 < panel[""] < 1
+    assert panel["lower"] < panel[""] < panel["upper"]
+    alike = run_statistic("quadratic_weighted_kappa", ["rater1", "rater2"], rated([(5, 5)] * 10))
+    assert math.isnan(alike[""])
+    assert run_statistic("spearman", ["rater1", "rater2"], rated([(0, 0)] * 3)) == {}

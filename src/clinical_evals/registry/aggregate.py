@@ -8,6 +8,7 @@ from typing import Literal
 
 from clinical_evals.registry.names import safe_name, stored_names
 from clinical_evals.registry.record import MetricFacts, RunRecord, SampleRow
+from clinical_evals.registry.run_statistics import run_statistic
 from clinical_evals.statistics import summarise
 
 
@@ -71,7 +72,11 @@ def aggregate_rows(
     metrics |= {f"count_{safe_name(name)}": number for name, number in counts.items()}
     stored = stored_names(facts_of)
     for name, facts in facts_of.items():
-        for kind, value in _around_mean(name, facts, scored, len(tried) - len(scored)).items():
+        if facts.statistic is not None:
+            figures = run_statistic(facts.statistic, facts.of, scored)
+        else:
+            figures = _around_mean(name, facts, scored, len(tried) - len(scored))
+        for kind, value in figures.items():
             metrics[stored[name, kind]] = value
     return Aggregates(
         metrics={name: float(value) for name, value in metrics.items() if math.isfinite(value)},

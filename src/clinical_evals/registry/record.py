@@ -22,6 +22,7 @@ METADATA_KEY = "clinical_evals"
 """Where a task's metadata says what the registry must know of it."""
 
 SampleStatus = Literal["scored", "failed", "unscored", "cancelled"]
+Statistic = Literal["quadratic_weighted_kappa", "krippendorff_alpha", "spearman"]
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _TIME_LIMITS = ("time", "working")
 # A reason is a word of code such as `grader_failed`; anything else may be somebody's text.
@@ -81,11 +82,16 @@ class MetricFacts(_Strict):
         range: Its least and greatest value.
         higher_is_better: Its direction.
         formula: How a sample's value follows from its counts; see `registry.formula`.
+        statistic: What is computed from the counts of all samples, for a metric that no single sample has:
+            `quadratic_weighted_kappa`, `krippendorff_alpha` or `spearman`.
+        of: The counts it is computed of, one a rater.
     """
 
     range: tuple[FiniteFloat, FiniteFloat] | None = None
     higher_is_better: bool = True
     formula: str | None = None
+    statistic: Statistic | None = None
+    of: tuple[str, ...] = ()
 
 
 class RunRecord(_Strict):
@@ -257,6 +263,8 @@ def _metric_facts(declared: Any) -> MetricFacts:
         range=facts.get("range"),
         higher_is_better=bool(facts.get("higher_is_better", True)),
         formula=facts.get("formula"),
+        statistic=facts.get("statistic"),
+        of=facts.get("of") or (),
     )
 
 
