@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clinical_evals.grounding.context import ContextReader
-from clinical_evals.grounding.segmentation import fold, segment_text
-from clinical_evals.grounding.triggers import MARKS, PHRASES, look_up
+from clinical_evals.grounding.context.segmentation import fold, segment_text
+from clinical_evals.grounding.context.triggers import MARKS, PHRASES, look_up
 
 DATA = Path(__file__).parent / "data"
 HELD_OUT = DATA / "context_sentences.jsonl"

@@ -105,7 +105,7 @@ def first_problem(error: ValidationError) -> str:
     return f"field '{'.'.join(map(field_name, first['loc']))}': {first['msg']}"
 
 
-def task_facts(
+def task_facts(  # noqa: PLR0913 - one keyword a fact
     *,
     signature: str,
     headline: str,
@@ -115,6 +115,7 @@ def task_facts(
     digest: str,
     samples: int,
     access: AccessClass,
+    subject: str | None = None,
 ) -> dict[str, Any]:
     """Give a task's metadata: what the registry must know of a run to compare it with others.
 
@@ -127,6 +128,7 @@ def task_facts(
         digest: Its digest; see `digest_of`.
         samples: Number of its samples.
         access: Its access class.
+        subject: What is ranked, where that is no model; it stands in the place of the model's name.
     """
     dataset = {"name": name, "version": version, "digest": digest, "samples": samples, "access": access}
     return {
@@ -135,5 +137,6 @@ def task_facts(
             "headline": headline,
             "dataset": dataset,
             "metrics": {metric: dict(facts) for metric, facts in metrics.items()},
+            **({"subject": subject} if subject else {}),
         }
     }

@@ -254,7 +254,10 @@ def scorer_signature(*, max_claims: int = MAX_CLAIMS, finished: bool = False) ->
         partial=0.5,
         prompts=prompts_digest(),
         rules=code_digest(
-            "clinical_evals.grounding", "clinical_evals.language", leave_out=("attacks.py", "prompts.py")
+            "clinical_evals.grounding",
+            "clinical_evals.grounding.context",
+            "clinical_evals.language",
+            leave_out=("attacks.py", "prompts.py"),
         ),
         source="finished" if finished else "extracted",
         synonyms=synonyms_digest(),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from clinical_evals.grounding.triggers import Assertion, Effect, Kind, Reach
+from clinical_evals.grounding.context.triggers import Assertion, Effect, Kind, Reach
 
 
 class Mark(NamedTuple):

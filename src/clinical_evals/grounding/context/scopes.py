@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from clinical_evals.grounding.forms import Form, find_forms
-from clinical_evals.grounding.reach import Line, Mark, begin_of_scope, end_of_scope, is_condition
-from clinical_evals.grounding.triggers import MARKS, Kind, Scope, look_up
+from clinical_evals.grounding.context.forms import Form, find_forms
+from clinical_evals.grounding.context.reach import Line, Mark, begin_of_scope, end_of_scope, is_condition
+from clinical_evals.grounding.context.triggers import MARKS, Kind, Scope, look_up
 
 _FOLLOWED = re.compile(
     r"['\"]?\s*(?:$|[.,;()\]!?|]|-+ |[–—]|w/|(?:hr|hour|day|week|pod|hd) ?\d"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from clinical_evals.grounding.triggers import Effect, Kind, Scope
+from clinical_evals.grounding.context.triggers import Effect, Kind, Scope
 
 
 class Form(NamedTuple):

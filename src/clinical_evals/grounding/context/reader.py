@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from clinical_evals.grounding.scopes import read_scopes, scopes_of_next
-from clinical_evals.grounding.segmentation import HEADING, Segment, fold, segment_text
-from clinical_evals.grounding.triggers import MARKS, Assertion, Scope
+from clinical_evals.grounding.context.scopes import read_scopes, scopes_of_next
+from clinical_evals.grounding.context.segmentation import HEADING, Segment, fold, segment_text
+from clinical_evals.grounding.context.triggers import MARKS, Assertion, Scope
 
 __all__ = ["Assertion", "ContextReader"]
 
