@@ -21,9 +21,10 @@ from scipy.optimize import minimize
 
 from clinical_evals.ontology import best
 from clinical_evals.ontology.benchmark import is_tuning
-from clinical_evals.ontology.best_index import Index, build_index
+from clinical_evals.ontology.best_index import Index
 from clinical_evals.ontology.best_query import read_query
 from clinical_evals.ontology.ccsr import load_ccsr
+from clinical_evals.ontology.hierarchy import Hierarchy
 from clinical_evals.ontology.metrics import hierarchical_score, over_inclusion_penalty, set_coverage
 from clinical_evals.ontology.scoring import match_scores
 from clinical_evals.ontology.vocabulary import load_hierarchy, open_vocabulary
@@ -33,23 +34,28 @@ _MOST_ROWS = 4000  # candidates of one cohort that enter the fit
 _FOLDS = 5
 _TARGET = Path(best.__file__).with_name("best_weights.json")
 _GRID = {
-    "smoothing": (0.0, 0.25, 0.5),
-    "least": (0.02, 0.05, 0.1, 0.2),
-    "share": (0.2, 0.3, 0.4, 0.5),
+    "smoothing": (0.25, 0.5),
+    "least": (0.02, 0.1),
+    "share": (0.2, 0.3, 0.4),
+    "share_beside": (0.3, 0.5, 0.7),
 }
 
 
 class Case:
-    """A tuning cohort: its candidates, their features and which of them belong."""
+    """A tuning cohort: what its name means outright, candidates for the rest, and which belong."""
 
-    def __init__(self, index: Index, cohort_id: str, name: str, codes: list[str]) -> None:
+    def __init__(self, retriever: best.BestRetriever, cohort_id: str, name: str, codes: list[str]) -> None:
+        index = retriever.index
         self.cohort_id, self.name = cohort_id, name
         known = set(index.codes)
         self.truth = [code for code in codes if code in known]
-        self.found = best.describe_candidates(index, read_query(name))
+        self.named, self.found = retriever.read(name)
+        # The model learns from the whole name, also where the rules leave it nothing to do.
+        self.all_found = best.describe_candidates(index, read_query(name))
         wanted = set(self.truth)
-        places = [] if self.found is None else self.found[0].tolist()
+        places = [] if self.all_found is None else self.all_found[0].tolist()
         self.belongs = np.array([index.codes[place] in wanted for place in places], dtype=np.float64)
+        self.fixed: float | None = None
         self.fold = hashlib.sha256(cohort_id.encode()).digest()[1] % _FOLDS
 
 
@@ -58,13 +64,13 @@ def fit(cases: list[Case]) -> best.Weights:
     generator = np.random.default_rng(0)
     rows, labels, shares = [], [], []
     for case in cases:
-        if case.found is None:
+        if case.all_found is None:
             continue
         count = len(case.belongs)
         chosen = np.arange(count)
         if count > _MOST_ROWS:
             chosen = np.sort(generator.choice(count, _MOST_ROWS, replace=False))
-        rows.append(case.found[1][chosen])
+        rows.append(case.all_found[1][chosen])
         labels.append(case.belongs[chosen])
         shares.append(np.full(len(chosen), 1 / len(chosen) ** 0.7))
     table, label, weight = np.vstack(rows), np.concatenate(labels), np.concatenate(shares)
@@ -81,37 +87,37 @@ def fit(cases: list[Case]) -> best.Weights:
         return float(value + _RIDGE / 2 * (parameters[:-1] ** 2).sum()), slope
 
     result = minimize(loss, np.zeros(table.shape[1] + 1), jac=True, method="L-BFGS-B")
-    return best.Weights(result.x[:-1], means, scales, float(result.x[-1]), 0.0, 0.1, 0.3)
+    return best.Weights(result.x[:-1], means, scales, float(result.x[-1]), 0.5, 0.02, 0.3, 0.3)
 
 
-def score(index: Index, hierarchy: object, case: Case, weights: best.Weights) -> float:
+def score(index: Index, hierarchy: Hierarchy, case: Case, weights: best.Weights) -> float:
     """Give the published hierarchical score of one cohort."""
-    if case.found is None:
-        return 0.0
-    places, features = case.found
-    probability = best.smooth(index, places, best.predict(features, weights), weights.smoothing)
-    kept = best.choose(probability, weights.least, weights.share)
-    codes = [index.codes[place] for place in best.with_headers(index, places[kept], probability[kept])]
+    if case.found is None and case.fixed is not None:
+        return case.fixed  # no weight can change it
+    codes = [index.codes[place] for place in best.gather(index, case.named, case.found, weights)]
     coverage = set_coverage(match_scores(hierarchy, case.truth, codes), len(case.truth))
     penalty = over_inclusion_penalty(match_scores(hierarchy, codes, case.truth), len(codes))
-    return hierarchical_score(coverage, penalty)
+    case.fixed = hierarchical_score(coverage, penalty)
+    return case.fixed
 
 
 def main() -> None:
     """Fit, choose the settings, write the weights."""
     con = open_vocabulary()
     hierarchy = load_hierarchy(con)
-    index = build_index(con)
+    retriever = best.BestRetriever.over(con)
+    index = retriever.index
     cohorts = [cohort for cohort in load_ccsr(con) if is_tuning(cohort.cohort_id)]
-    cases = [Case(index, cohort.cohort_id, cohort.name, cohort.codes) for cohort in cohorts]
+    cases = [Case(retriever, cohort.cohort_id, cohort.name, cohort.codes) for cohort in cohorts]
     by_fold = {fold: fit([case for case in cases if case.fold != fold]) for fold in range(_FOLDS)}
     found = {}
-    for smoothing, least, share in itertools.product(*_GRID.values()):
-        scores = []
-        for case in cases:
-            weights = replace(by_fold[case.fold], smoothing=smoothing, least=least, share=share)
-            scores.append(score(index, hierarchy, case, weights))
-        found[smoothing, least, share] = scores
+    for setting in itertools.product(*_GRID.values()):
+        smoothing, least, share, beside = setting
+        chosen_by_fold = {
+            fold: replace(weights, smoothing=smoothing, least=least, share=share, share_beside=beside)
+            for fold, weights in by_fold.items()
+        }
+        found[setting] = [score(index, hierarchy, case, chosen_by_fold[case.fold]) for case in cases]
     chosen = max(found, key=lambda setting: float(np.mean(found[setting])))
     print(f"{len(cases)} cohorts, cross-validated mean {np.mean(found[chosen]):.4f} at {chosen}")
     if "--cases" in sys.argv:

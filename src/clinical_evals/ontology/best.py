@@ -4,16 +4,20 @@ The published methods rank single codes by their own names and return k of them.
 subtrees of the classification, and what a code is often stands above it: "C16.1 Fundus of stomach" is a
 cancer because its block is. So this method
 
-1. takes the name apart into alternatives, context, exclusions and stage of care (`best_query`), in words that
-   bring noun and adjective, British and American, lay and clinical wording together (`best_words`);
-2. asks of every node how much of the name its own wording and the wordings above it say (`path`), how well
-   one wording fits the name alone (`fit`) or together with what is inherited (`joined`); each code takes the
-   best value on its way up, so a header that fits brings all its codes;
-3. weighs these and their likes by a logistic model, whose weights were fitted on half of the CCSR categories
+1. takes the name apart into parts, context, exclusions and stage of care (`best_query`), in words that bring
+   noun and adjective, British and American, lay and clinical wording together (`best_words`);
+2. asks of each part whether it means something outright (`best_names`): a clinical term whose codes
+   `best_terms.csv` gives, written from clinical knowledge and the classification, not from any evaluation
+   set; else a category, block or code of that name. "COPD exacerbation" is the part of a term that says so.
+   The subtrees meant are taken whole, and what only mentions the condition elsewhere stays out;
+3. searches for the parts that are left: of every node, how much of the part its own wording and the wordings
+   above it say (`path`), how well one wording fits it alone (`fit`) or together with what is inherited
+   (`joined`); each code takes the best value on its way up, so a header that fits brings all its codes;
+4. weighs these and their likes by a logistic model, whose weights were fitted on half of the CCSR categories
    (`best_weights.json`; `benchmarks/fit_best.py` makes it), and keeps the billable codes whose probability,
    smoothed over their category, reaches a share of the greatest one.
 
-The number of codes follows from step 3, not from a k.
+The number of codes follows from these steps, not from a k. A code that is meant outright has the score 1.
 """
 
 import json
@@ -28,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinical_evals.ontology.best_index import GENERIC_WEIGHT, Index, build_index
+from clinical_evals.ontology.best_names import NamedSets
 from clinical_evals.ontology.best_query import CohortQuery, read_query
 from clinical_evals.ontology.best_words import decisive_words, generic_words
 from clinical_evals.ontology.retrieval import Hit, check_k
@@ -39,6 +44,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 _LEAST_SHARE = 0.3  # of the greatest share of the name found anywhere; below it a code is no candidate
+_LEAST_SAID = 0.3  # of the name; a name of which the classification says less is not understood
 _DECISIVE_FLOOR = 0.5  # weight of a word such as "acute", as a share of that of the rarest
 _MENTIONED = 0.5  # what a word counts where a name only mentions it ("Cystitis with hematuria")
 _CLEARLY = 0.05
@@ -66,6 +72,7 @@ class Weights:
         smoothing: Share of the category's mean in a code's probability.
         least: Probability below which no code is kept unless it is the best.
         share: Share of the greatest probability that a code must reach.
+        share_beside: The same where another part of the name is known outright.
     """
 
     features: Floats
@@ -75,6 +82,7 @@ class Weights:
     smoothing: float
     least: float
     share: float
+    share_beside: float
 
 
 @cache
@@ -93,7 +101,7 @@ def load_weights() -> Weights:
         columns[:, 0],
         columns[:, 1],
         columns[:, 2],
-        *(float(table[name]) for name in ("bias", "smoothing", "least", "share")),
+        *(float(table[name]) for name in ("bias", "smoothing", "least", "share", "share_beside")),
     )
 
 
@@ -102,8 +110,9 @@ class BestRetriever:
 
     def __init__(self, index: Index, weights: Weights) -> None:
         """Search an index of the classification with fitted weights."""
-        self._index = index
+        self.index = index
         self._weights = weights
+        self._named = NamedSets(index)
 
     @classmethod
     def over(cls, con: "DuckDBPyConnection") -> "BestRetriever":
@@ -122,15 +131,31 @@ class BestRetriever:
         """
         if k is not None:
             check_k(k)
-        found = describe_candidates(self._index, read_query(query))
-        if found is None:
-            return []
+        named, found = self.read(query)
+        chosen = gather(self.index, named, found, self._weights)
+        ranked = sorted((-score, self.index.codes[place], place) for place, score in chosen.items())
+        return [Hit(code, self.index.names[place], -lost) for lost, code, place in ranked[:k]]
+
+    def read(self, query: str) -> tuple[NDArray[np.bool_], tuple[Places, Floats] | None]:
+        """Mark what a name means outright, and describe the candidates for the rest of it."""
+        asked = read_query(query)
+        named, left = self._named.read(asked, allowed(self.index, asked))
+        return named, describe_candidates(self.index, left)
+
+
+def gather(
+    index: Index, named: NDArray[np.bool_], found: tuple[Places, Floats] | None, weights: Weights
+) -> dict[int, float]:
+    """Give the places that belong with their probability: 1 for what is named outright."""
+    scores = np.where(named, 1.0, 0.0)
+    if found is not None:
         places, features = found
-        probability = smooth(self._index, places, predict(features, self._weights), self._weights.smoothing)
-        kept = choose(probability, self._weights.least, self._weights.share)
-        chosen = with_headers(self._index, places[kept], probability[kept])
-        ranked = sorted((-score, self._index.codes[place], place) for place, score in chosen.items())
-        return [Hit(code, self._index.names[place], -lost) for lost, code, place in ranked[:k]]
+        probability = smooth(index, places, predict(features, weights), weights.smoothing)
+        share = weights.share_beside if named.any() else weights.share
+        kept = choose(probability, weights.least, share)
+        np.maximum.at(scores, places[kept], probability[kept])
+    places = index.billable[scores[index.billable] > 0]
+    return with_headers(index, places, scores[places])
 
 
 def predict(features: Floats, weights: Weights) -> Floats:
@@ -159,7 +184,7 @@ def with_headers(index: Index, places: Places, probability: Floats) -> dict[int,
     """Add each category or code all of whose billable codes are kept, with their mean probability."""
     size = len(index.codes)
     before = np.concatenate([[0], np.cumsum(np.bincount(places, minlength=size))])
-    billable = np.concatenate([[0], np.cumsum(np.bincount(index.billable, minlength=size))])
+    billable = index.billable_before
     mass = np.concatenate([[0.0], np.cumsum(np.bincount(places, probability, size))])
     kept = before[index.end] - before[:-1]
     whole = np.flatnonzero((kept > 0) & (kept == billable[index.end] - billable[:-1]) & index.is_code)
@@ -180,21 +205,17 @@ def describe_candidates(index: Index, query: CohortQuery) -> tuple[Places, Float
     congenital, injury, external cause, contact with services) is one that names usually ask for by name, and
     this one does not.
     """
-    if not query.alternatives:
+    if not query.parts:
         return None
     path, fit, joined = _best_over(index, query.alternatives)
     leaves = index.billable
     greatest = float(path[leaves].max(initial=0))
-    if greatest <= 0:
+    if greatest < _LEAST_SAID:
         return None
-    kept = path[leaves] >= _LEAST_SHARE * greatest
-    for words in query.exclusions:
-        # A block that names what is left out among other things still holds the others.
-        share = np.where(index.depth_class >= 2, _measure(index, words).one_wording, 0)
-        kept &= index.best_on_way(share)[0][leaves] < _EXCLUDED_AT
-    if query.encounter is not None:
-        stage = index.encounter[leaves]
-        kept &= (stage == "") | (stage == query.encounter[:3])
+    kept = (path[leaves] >= _LEAST_SHARE * greatest) & allowed(index, query)[leaves]
+    chapters = cued_chapters(index, query.context)
+    if chapters:  # "External cause codes: fall"
+        kept &= np.isin(index.chapter[leaves], chapters)
     places = leaves[kept]
     if not len(places):
         return None
@@ -207,7 +228,7 @@ def describe_candidates(index: Index, query: CohortQuery) -> tuple[Places, Float
     hot = leaves[path[leaves] >= 0.9 * greatest]
     in_chapter = np.bincount(index.chapter[hot], minlength=len(index.codes)) / len(hot)
     joined_relative = way_joined[places] / max(float(way_joined[places].max()), 1e-9)
-    cued = _cued_chapters(index, query)
+    cued = cued_chapters(index, (*query.alternatives, *query.context))
     columns = {
         "path": path[places],
         "path_whole": path[places] >= 0.999,
@@ -249,6 +270,18 @@ def describe_candidates(index: Index, query: CohortQuery) -> tuple[Places, Float
         "block_fit": fit[block],
     }
     return places, np.column_stack([np.asarray(columns[name], dtype=np.float64) for name in FEATURES])
+
+
+def allowed(index: Index, query: CohortQuery) -> NDArray[np.bool_]:
+    """Mark the nodes that the query neither leaves out nor rules out by its stage of care."""
+    kept = np.ones(len(index.codes), dtype=np.bool_)
+    for words in query.exclusions:
+        # A block that names what is left out among other things still holds the others.
+        share = np.where(index.depth_class >= 2, _measure(index, words).one_wording, 0)
+        kept &= index.best_on_way(share)[0] < _EXCLUDED_AT
+    if query.encounter is not None:
+        kept &= (index.encounter == "") | (index.encounter == query.encounter[:3])
+    return kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +345,7 @@ def _count_better(values: Floats) -> Places:
     return len(values) - np.searchsorted(ascending, values + _CLEARLY, side="right")
 
 
-def _cued_chapters(index: Index, query: CohortQuery) -> list[int]:
-    words = {word for part in (query.alternatives, query.context) for words in part for word in words}
+def cued_chapters(index: Index, wordings: Sequence[Sequence[str]]) -> list[int]:
+    """Give the chapters, such as that of pregnancy, that words ask for."""
+    words = {word for wording in wordings for word in wording}
     return [place for place, cues in index.chapter_cues.items() if cues & words]

@@ -6,9 +6,10 @@ none in ICD-10-CM, but a vocabulary could have them) stands below the one of the
 """
 
 import math
+import re
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,8 @@ _DEPTH_CLASSES = {"chapter": 0, "block": 1, "category": 2}
 # Chapters that the name of a population asks for by name if it means them, and the words that do so. The key
 # is the first letter of their codes.
 _SPECIAL_CHAPTERS = {
-    "O": "pregnancy maternal childbirth puerperium abortion trimester placenta amniotic antenatal cesarean",
+    "O": "pregnancy gestational maternal childbirth puerperium abortion trimester placenta amniotic "
+    "antenatal cesarean",
     "P": "newborn fetus birth infant liveborn",
     "Q": "congenital malformation chromosome cleft",
     "ST": "injury poisoning fracture dislocation sprain burn wound adverse underdosing complication "
@@ -39,7 +41,34 @@ _SPECIAL_CHAPTERS = {
     "Z": "encounter status history screening counseling exposure aftercare supervision immunization carrier "
     "examination absence resistance problem factors presence",
 }
+_UNSPECIFIED = re.compile(r"\b(?:unspecified|not specified|NOS|multiple)\b", re.I)
 _INITIAL, _SUBSEQUENT = frozenset("ABC"), frozenset("DEFGHJKMNPQR")
+
+
+class Wording(NamedTuple):
+    """A name, inclusion term or note of a node, in canonical words.
+
+    Attributes:
+        of: The words of what it is.
+        mentions: Those behind "with", "due to" and the like.
+        unspecified: Whether it says that it leaves something open.
+    """
+
+    of: tuple[str, ...]
+    mentions: tuple[str, ...]
+    unspecified: bool
+
+    @property
+    def words(self) -> dict[str, bool]:
+        """Each word once, and whether it is of what the wording is."""
+        return dict.fromkeys(self.mentions, False) | dict.fromkeys(self.of, True)
+
+    def affirms(self, word: str) -> bool:
+        """Whether it says a word, not only behind "without"."""
+        if word in self.of:
+            return True
+        without = self.mentions.index("without") if "without" in self.mentions else len(self.mentions)
+        return word in self.mentions[:without]
 
 
 @dataclass
@@ -63,6 +92,7 @@ class Index:
         special: Whether it lies in a chapter that names ask for by name.
         chapter_cues: For such a chapter's place, the words that ask for it.
         owner: By wording, the node that carries it, ascending.
+        wordings: What they say.
         wording_weight: By wording, the weight of its words.
         wordings_with: For a word, the wordings that hold it.
         as_subject: For a word, whether each of them is of it, not only mentions it behind "with" or its like.
@@ -86,6 +116,7 @@ class Index:
     special: NDArray[np.bool_]
     chapter_cues: dict[int, frozenset[str]]
     owner: Places
+    wordings: list[Wording]
     wording_weight: Floats
     wordings_with: dict[str, Places]
     as_subject: dict[str, NDArray[np.bool_]]
@@ -96,10 +127,16 @@ class Index:
         """Find where each node's wordings begin."""
         self._first = np.flatnonzero(np.diff(self.owner, prepend=-1))
         self._carriers = self.owner[self._first]
+        self.billable_before = np.concatenate(
+            [[0], np.cumsum(np.bincount(self.billable, minlength=len(self.codes)))]
+        )
 
     def at_or_below(self, wordings: Places) -> NDArray[np.bool_]:
         """Mark the nodes that carry one of these wordings or lie below one that does."""
-        nodes = np.unique(self.owner[wordings])
+        return self.at_or_below_nodes(np.unique(self.owner[wordings]))
+
+    def at_or_below_nodes(self, nodes: Places) -> NDArray[np.bool_]:
+        """Mark these nodes, each given once, and those below them."""
         edges = np.zeros(len(self.codes) + 1, dtype=np.int32)
         np.add.at(edges, nodes, 1)
         np.add.at(edges, self.end[nodes], -1)
@@ -166,19 +203,22 @@ def build_index(con: "DuckDBPyConnection") -> Index:
             if kind != "category":
                 category[place] = category[above]
     owner: list[int] = []
-    wordings: list[dict[str, bool]] = []
+    wordings: list[Wording] = []
     for place, node in enumerate(order):
         name, _, terms = known[hierarchy.ids[node]]
         for text in dict.fromkeys((name, *terms)):
             of, mentions = split_name(text)
-            words = dict.fromkeys(name_words(mentions), False) | dict.fromkeys(name_words(of), True)
-            if words:
+            wording = Wording(
+                tuple(name_words(of)), tuple(name_words(mentions)), _UNSPECIFIED.search(text) is not None
+            )
+            if wording.of or wording.mentions:
                 owner.append(place)
-                wordings.append(words)
+                wordings.append(wording)
+    said = [wording.words for wording in wordings]
     said_in: defaultdict[str, set[int]] = defaultdict(set)
     wordings_with: defaultdict[str, list[int]] = defaultdict(list)
     as_subject: defaultdict[str, list[bool]] = defaultdict(list)
-    for number, words in enumerate(wordings):
+    for number, words in enumerate(said):
         for word, subject in words.items():
             said_in[word].add(int(category[owner[number]]))
             wordings_with[word].append(number)
@@ -213,7 +253,8 @@ def build_index(con: "DuckDBPyConnection") -> Index:
         special=special,
         chapter_cues=cues,
         owner=np.array(owner, dtype=np.intp),
-        wording_weight=np.array([sum(weight[word] for word in words) for words in wordings]),
+        wordings=wordings,
+        wording_weight=np.array([sum(weight[word] for word in words) for words in said]),
         wordings_with={word: np.array(numbers) for word, numbers in wordings_with.items()},
         as_subject={word: np.array(flags) for word, flags in as_subject.items()},
         rarity=rarity,

@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clinical_evals.language.wording import stem
-from clinical_evals.ontology.best_words import generic_words, known_terms, query_words
+from clinical_evals.ontology.best_words import (
+    generic_words,
+    known_terms,
+    name_words,
+    query_words,
+    spelled_terms,
+)
 
 Encounter = Literal["initial", "subsequent", "sequela"]
 
@@ -47,11 +53,19 @@ _WEAK_HEADS = """abuse arrest complication condition disease disorder effect fai
 _HEAD_WORDS = frozenset(_HEADS.split())
 _WEAK_STEMS = frozenset(stem(word) for word in _WEAK_HEADS.split())
 
+# What a name says of the people, not of their condition.
+_POPULATION = re.compile(
+    r"^(?:(?:adults?|adult|children|patients?|persons?|people|individuals|cases?|newly|new[- ]onset|first"
+    r"|incident|prevalent|diagnos(?:is|ed|es)|any|all|active|current|confirmed|suspected|documented"
+    r"|with|who have|having|of|a|an|the)\s+)+(?=\w)",
+    re.I,
+)
 _ENCOUNTER = re.compile(r"[,;]?\s*\b(initial|subsequent|sequela)e?(?:\s+encounters?)?\s*$", re.I)
 _EXCLUSION = re.compile(
     r"\b(?:excluding|excludes?|except(?: for| that| those)?|other than|excl\.|not including)\s+", re.I
 )
 _NEGATION = re.compile(r"[;,]\s*(?:but\s+)?not\s+", re.I)
+_INCLUDING = re.compile(r"including\b", re.I)
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9-]+s?")
 _THE_REST = re.compile(r"\b(?:all )?other (?:types?|sites?)\b", re.I)
 _BEFORE_DETAIL = re.compile(r"\s+[-–—]\s+(?=\D)|(?<=\w):\s+")
@@ -63,8 +77,12 @@ _DOUBLETS = (
 _SEPARATOR = re.compile(
     r"\s*[;,/]\s*(?:(?:and|or)\s+)?|\s+(?:and/or|and|or|including)\s+|-\s+(?=and\b)", re.I
 )
+_TURNED = re.compile(r"\s*\w+,")
 _WORD = re.compile(r"[^\W_](?:[\w'’-]*[^\W_])?")
 _PREPOSITIONS = frozenset("of to in for from with by without due affecting complicating".split())
+
+
+Part = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +90,27 @@ class CohortQuery:
     """A cohort's name taken apart.
 
     Attributes:
-        alternatives: Canonical words of each thing that it asks for; one of them is enough.
+        parts: What it asks for, one of them is enough: for each the canonical words of the ways to say it:
+            the name's own with abbreviations and lay terms spelled out, as written, and any rewordings.
+        whole: Canonical words of the name as one thing, exclusions and stage of care left out.
         context: Of what those are a detail ("Leukemia" in "Leukemia - hairy cell"), as alternatives.
         exclusions: Canonical words of each thing that it leaves out.
         encounter: The stage of care that it names.
         asks_for_rest: Whether it asks for "other" conditions, those that are not named elsewhere.
     """
 
-    alternatives: tuple[tuple[str, ...], ...]
+    parts: tuple[Part, ...] = ()
+    whole: tuple[str, ...] = ()
     context: tuple[tuple[str, ...], ...] = ()
     exclusions: tuple[tuple[str, ...], ...] = ()
     encounter: Encounter | None = None
     asks_for_rest: bool = False
+
+    @property
+    def alternatives(self) -> tuple[tuple[str, ...], ...]:
+        """The wordings of all parts, each once."""
+        wordings = (words for part in self.parts for words in part if words)
+        return tuple(dict.fromkeys(wordings))[:_MOST_ALTERNATIVES]
 
 
 def read_query(text: str) -> CohortQuery:
@@ -94,19 +121,20 @@ def read_query(text: str) -> CohortQuery:
     asks_for_rest = re.search(r"\bother\b(?! than)", text, re.I) is not None
     encounter: Encounter | None = None
     left_out: list[str] = []
-    rest = text.strip()[:_LONGEST]
+    rest = _POPULATION.sub("", text.strip()[:_LONGEST])
     found = _ENCOUNTER.search(rest)
     if found and found.start() > 0:
         stages: dict[str, Encounter] = {"i": "initial", "s": "subsequent", "q": "sequela"}
         said = found[1].lower()
         encounter = stages["q" if said == "sequela" else said[0]]
         rest = rest[: found.start()]
+    whole = rest
     for inside in re.findall(r"\(([^()]*)\)", rest):
         excluded = _EXCLUSION.match(inside.strip())
         if excluded:
             left_out.append(inside.strip()[excluded.end() :])
             rest = rest.replace(f"({inside})", " ")
-        elif _ACRONYM.fullmatch(inside.strip()):
+        elif _ACRONYM.fullmatch(inside.strip()) or _INCLUDING.match(inside.strip()):
             rest = rest.replace(f"({inside})", " ")  # it repeats the words before it
         else:
             rest = rest.replace(f"({inside})", f", {inside.strip()} ")
@@ -114,6 +142,8 @@ def read_query(text: str) -> CohortQuery:
     if excluded and excluded.start() > 0:
         left_out.append(rest[excluded.end() :])
         rest = rest[: excluded.start()]
+    if left_out:
+        whole = rest
     context = ""
     if len(parts := _BEFORE_DETAIL.split(rest, maxsplit=1)) == 2:
         context, rest = parts
@@ -123,31 +153,50 @@ def read_query(text: str) -> CohortQuery:
             named = _WORD.findall(context)
             rest = f"{rest} {' '.join(named[_head_place(named) :])}" if any(map(_is_head, named)) else rest
     return CohortQuery(
-        _alternatives(rest),
-        _alternatives(context),
-        tuple(words for part in left_out for words in _alternatives(part, reword=False)),
+        _parts(rest),
+        tuple(query_words(whole)),
+        tuple(dict.fromkeys(words for part in _parts(context) for words in part)),
+        tuple(part[0] for text in left_out for part in _parts(text, reword=False)),
         encounter,
         asks_for_rest,
     )
 
 
-def _alternatives(text: str, *, reword: bool = True) -> tuple[tuple[str, ...], ...]:
+def name_parts(text: str) -> list[tuple[str, ...]]:
+    """Give the canonical words of each thing that a name in the classification names."""
+    return [part[0] for part in _parts(text, reword=False)]
+
+
+def _parts(text: str, *, reword: bool = True) -> tuple[Part, ...]:
     for doublet, single in _DOUBLETS:
         text = doublet.sub(single, text)
     segments = [words for part in _SEPARATOR.split(text) if (words := _WORD.findall(part))]
-    found: dict[tuple[str, ...], None] = {}
-    for words in _share(segments):
+    found: dict[Part, None] = {}
+    for words in _share(_turn(segments) if _TURNED.match(text) else segments):
         spelled = query_words(" ".join(words))
-        for wording in _reword(spelled) if reword else [tuple(spelled)]:
-            if wording:
-                found[tuple(dict.fromkeys(wording))] = None
-    telling = [words for words in found if not generic_words().issuperset(words)]
-    return tuple(telling or found)[:_MOST_ALTERNATIVES]
+        wordings = [tuple(spelled)]
+        if reword:
+            # As written too: the classification itself says "whooping cough".
+            wordings += [tuple(name_words(" ".join(words))), *_reword(spelled)]
+        part = tuple(tuple(dict.fromkeys(wording)) for wording in wordings)
+        if part[0]:
+            found[part] = None
+    specific = [part for part in found if not generic_words().issuperset(part[0])]
+    return tuple(specific or found)[:_MOST_ALTERNATIVES]
+
+
+def _turn(segments: Sequence[list[str]]) -> Sequence[list[str]]:
+    """Read "Cancer, lung" as "lung cancer", and so for each organ that follows."""
+    first, *others = segments or [[]]
+    headed = any(_is_head(word) for words in others for word in words)
+    if first and others and _is_head(first[0]) and not headed:
+        return [[*words, *first] for words in others]
+    return segments
 
 
 def _share(segments: Sequence[list[str]]) -> list[list[str]]:
     """Give each segment the words that the name says only once."""
-    headed = [any(map(_is_head, words)) for words in segments]
+    headed = [any(map(_is_head, words)) or _is_term(words) for words in segments]
     shared: list[list[str]] = []
     for place, words in enumerate(segments):
         before = next((other for other in range(place - 1, -1, -1) if headed[other]), None)
@@ -172,7 +221,7 @@ def _share(segments: Sequence[list[str]]) -> list[list[str]]:
 
 
 def _reword(words: Sequence[str]) -> list[tuple[str, ...]]:
-    """Give the words, and the words with a known term replaced by each wording that it covers.
+    """Give the words with a known term replaced by each wording that it covers.
 
     Of terms that overlap, only the longest is replaced.
     """
@@ -183,7 +232,7 @@ def _reword(words: Sequence[str]) -> list[tuple[str, ...]]:
         for end in range(start + 1, len(words) + 1)
         if tuple(words[start:end]) in terms
     ]
-    wordings = [tuple(words)]
+    wordings = []
     for start, end in spans:
         if not any(s <= start and end <= e and (s, e) != (start, end) for s, e in spans):
             covered = terms[tuple(words[start:end])]
@@ -195,6 +244,10 @@ def _is_head(word: str) -> bool:
     low = word.lower()
     forms = (low, low.removesuffix("s"), re.sub("ies$", "y", low), re.sub("ses$", "sis", low))
     return any(form in _HEAD_WORDS for form in forms) or (len(low) > 5 and _HEAD_END.search(low) is not None)
+
+
+def _is_term(words: Sequence[str]) -> bool:
+    return frozenset(query_words(" ".join(words))) in spelled_terms()
 
 
 def _head_place(words: Sequence[str]) -> int:

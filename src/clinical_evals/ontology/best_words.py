@@ -2,12 +2,14 @@
 
 ICD-10-CM says "gastric" in one name and "stomach" in the next. Two small tables of ours bring such words
 together: `best_words.csv` (one word for another, used on names and queries alike) and `best_terms.csv` (a
-term that clinicians use and the wordings of the classification that it covers, used on queries only). The
-abbreviations and lay terms of the grounding scorer's table are understood in queries as well.
+term that clinicians use and the wordings or the codes of the classification that it covers, used on queries
+only). The abbreviations and lay terms of the grounding scorer's table are understood in queries as well.
 """
 
 import csv
 import re
+import unicodedata
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib import resources
 
@@ -20,6 +22,7 @@ _MENTION = re.compile(
     r"(?<=\w)[,;]?\s+(?:with|without|due to|in|following|complicating|associated with|not)\s", re.I
 )
 _LATIN_END = re.compile(r"(?:ium|eum|um|us|ia|a|i|e|o|y)$")
+_LETTER_A = re.compile(r"\b(hepatitis|vitamin|influenza|group|hemophilia) a\b", re.I)
 _SHORTEST_ROOT = 5
 
 _JOINING_WORDS = """of the and or in to for by on a an at with from as not nor than any all both"""
@@ -27,19 +30,23 @@ _GENERIC_WORDS = """
     disorder disease condition other specify specified unspecified nonspecific certain elsewhere
     classified classification related type site part form due involving associated including include
     general miscellaneous various otherwise nos nec code system problem ill defined following during
-    patient adult history
+    patient adult history mellitus
 """
 
-
+# Words whose presence or absence leaves a term what it is.
+_NEUTRAL_WORDS = "disorder disease condition illness unspecified nos type mellitus patient adult finding"
 _DECISIVE_WORDS = """acute benign chronic congenital malignant primary secondary situ without"""
 
 
 def name_words(text: str) -> list[str]:
     """Give the canonical words of a name in the classification, in order, repeats included."""
-    words: list[str] = []
-    for run in _RUN.findall(_plain(text).lower()):
-        words += canonical(run)
-    return words
+    # Thousands of names end alike (", initial encounter for closed fracture").
+    return [word for phrase in text.split(", ") for word in _phrase_words(phrase)]
+
+
+@lru_cache(maxsize=65536)
+def _phrase_words(text: str) -> tuple[str, ...]:
+    return tuple(word for run in _RUN.findall(_plain(text).lower()) for word in canonical(run))
 
 
 def split_name(text: str) -> tuple[str, str]:
@@ -81,6 +88,11 @@ def generic_words() -> frozenset[str]:
 
 
 @cache
+def _neutral_words() -> frozenset[str]:
+    return frozenset(form for word in _NEUTRAL_WORDS.split() for form in canonical(word))
+
+
+@cache
 def decisive_words() -> frozenset[str]:
     """The canonical words that are common and yet decide what is meant."""
     return frozenset(form for word in _DECISIVE_WORDS.split() for form in canonical(word))
@@ -90,11 +102,40 @@ def decisive_words() -> frozenset[str]:
 def known_terms() -> dict[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """For the canonical words of a term, those of the wordings that it covers."""
     return {
-        tuple(name_words(row["term"])): tuple(
-            tuple(name_words(wording)) for wording in row["wordings"].split("|")
-        )
-        for row in _rows("best_terms.csv")
+        tuple(name_words(term)): tuple(tuple(name_words(wording)) for wording in row["wordings"].split("|"))
+        for row in read_terms()
+        if row["wordings"]
+        for term in row["term"].split("|")
     }
+
+
+@cache
+def known_sets() -> dict[frozenset[str], tuple[str, ...]]:
+    """For the telling words of a term, the codes and ranges that it means; `!` marks what is not meant."""
+    return {
+        telling(words): tuple(row["codes"].split())
+        for row in read_terms()
+        if row["codes"]
+        for term in row["term"].split("|")
+        for words in (name_words(term), query_words(term))
+    }
+
+
+@cache
+def spelled_terms() -> frozenset[frozenset[str]]:
+    """The words of each term with codes, also those such as "disease"."""
+    terms = [term for row in read_terms() if row["codes"] for term in row["term"].split("|")]
+    return frozenset(frozenset(words(term)) for term in terms for words in (name_words, query_words))
+
+
+def read_terms() -> list[dict[str, str]]:
+    """Read the rows of `best_terms.csv`: `term` (several apart by a bar), `wordings`, `codes`."""
+    return _rows("best_terms.csv")
+
+
+def telling(words: Iterable[str]) -> frozenset[str]:
+    """Leave out the words without which a term is still the same."""
+    return frozenset(words) - _neutral_words()
 
 
 def tables_digest() -> str:
@@ -106,7 +147,12 @@ def tables_digest() -> str:
 
 
 def _plain(text: str) -> str:
-    return _NON.sub("non", _POSSESSIVE.sub("", text))
+    if not text.isascii():  # Ménière, Sjögren
+        text = "".join(
+            char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char)
+        )
+    # The letter of "hepatitis A" is no article.
+    return _LETTER_A.sub(r"\1 lettera", _NON.sub("non", _POSSESSIVE.sub("", text)))
 
 
 @cache
