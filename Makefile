@@ -14,11 +14,22 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 # All tasks on the three replayed models, into the registry, then the leaderboard.
+REPLAYED := grounding decomposition code_set judge_calibration
+METHODS  := bm25 hybrid bm25_descendants best
+EVAL     := $(BIN)/inspect eval
+QUIET    := --display none --log-dir logs > /dev/null
 demo: $(READY)
 	@for model in faithful overreaching gaming; do \
-	  echo "grounding: replay/$$model"; \
-	  $(BIN)/inspect eval tasks/grounding.py --model replay/$$model --display none --log-dir logs \
-	    > /dev/null || exit 1; \
+	  for task in $(REPLAYED); do \
+	    echo "$$task: replay/$$model"; \
+	    $(EVAL) tasks/$$task.py --model replay/$$model $(QUIET) || exit 1; \
+	  done; \
+	  echo "summary: replay/$$model, judged by replay/faithful"; \
+	  $(EVAL) tasks/summary.py --model replay/$$model --model-role grader=replay/faithful $(QUIET) || exit 1; \
+	done
+	@for method in $(METHODS); do \
+	  echo "retrieval: $$method"; \
+	  $(EVAL) tasks/retrieval.py --model none -T method=$$method $(QUIET) || exit 1; \
 	done
 	@$(BIN)/clinical-evals leaderboard
 

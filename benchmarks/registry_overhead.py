@@ -1,112 +1,135 @@
-"""What the registry costs a run: 2,000 trivial samples, hook on against hook off, in turns, in one process.
+"""What the registry costs a run: 2,000 trivial samples with it beside without it, as ratios.
 
-Each pair of runs starts with the other of the two, so that a machine that grows slower favours neither. The
-time is that of `inspect_ai.eval` from call to return. Run: python benchmarks/registry_overhead.py
+The runs are taken in turns in one process, each round in another order, so that a machine that grows slower
+favours none: no registry, the local one, and a server that is down, slow (10 s a call) or answers 500. With
+`--peer PYTHON`, the same task is also run by an environment of its own that has `inspect-mlflow`
+(`python -m venv PEER; PEER/bin/pip install inspect-mlflow mlflow`), once without its hook and once with it,
+into SQLite. The time is that of `inspect_ai.eval` from call to return.
+Run: python benchmarks/registry_overhead.py
 """
 
 import argparse
 import json
 import os
 import statistics
+import subprocess
 import tempfile
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from inspect_ai import Task, eval
-from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.scorer import Score, Scorer, Target, mean, scorer
-from inspect_ai.solver import Generate, Solver, TaskState, solver
+from trivial_run import seconds
 
 from clinical_evals.registry import hook
 
-METRICS = [f"{kind}_{name}" for kind in ("note", "problem", "medication", "plan") for name in ("a", "b", "c")]
+TARGET = 1.03
 
 
-@scorer(name="trivial", metrics={"*": [mean()]})
-def trivial_scorer() -> Scorer:
-    """Score with as many values and counts as the suite's tasks have."""
+def start_server(delay: float, code: int) -> str:
+    """Start a server that answers nothing but one code, after a while; returns its address."""
 
-    async def score(state: TaskState, target: Target) -> Score:
-        return Score(value=dict.fromkeys(METRICS, 0.5), metadata={"counts": dict.fromkeys(METRICS, 3)})
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            time.sleep(delay)
+            self.send_error(code)
 
-    return score
+        do_GET = do_POST = answer
 
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
 
-@solver
-def trivial_solver() -> Solver:
-    """Do nothing."""
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None:
+            """Say nothing of clients that do not wait for the answer."""
 
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        return state
-
-    return solve
-
-
-def trivial(samples: int) -> Task:
-    """Build the task."""
-    facts = {
-        "signature": "trivial v=1",
-        "headline": METRICS[0],
-        "dataset": {
-            "name": "trivial",
-            "version": "1",
-            "digest": "sha256:0",
-            "samples": samples,
-            "access": "synthetic",
-        },
-        "metrics": {name: {"range": [0, 1], "higher_is_better": True} for name in METRICS},
-    }
-    return Task(
-        name="trivial",
-        dataset=MemoryDataset(
-            [Sample(id=f"s{index:05}", input="x") for index in range(samples)], name="trivial"
-        ),
-        solver=trivial_solver(),
-        scorer=trivial_scorer(),
-        metadata={"clinical_evals": facts},
-    )
+    server = Server(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}"
 
 
-def seconds(samples: int, registry: str) -> float:
-    """Time one run with `CLINICAL_EVALS_REGISTRY` set so."""
+def one_run(samples: int, registry: str, uri: str) -> float:
+    """Time one run with a registry, and end what it has started, which must not slow the next."""
     os.environ["CLINICAL_EVALS_REGISTRY"] = registry
-    began = time.perf_counter()
-    eval(trivial(samples), model="none", display="none", log_dir="logs")
-    return time.perf_counter() - began
+    os.environ["MLFLOW_TRACKING_URI"] = uri
+    took = seconds(samples)
+    for child in hook._children:
+        if uri:
+            child.kill()
+        child.wait()
+    return took
+
+
+def peer(python: str, samples: int, hook_on: bool) -> float:
+    """Time one run in an environment of its own; its hook does nothing without a tracking address."""
+    script = Path(__file__).with_name("trivial_run.py").absolute()
+    environment = os.environ | {"MLFLOW_DISABLE_TELEMETRY": "true"}
+    environment.pop("MLFLOW_TRACKING_URI", None)
+    if hook_on:
+        environment["MLFLOW_TRACKING_URI"] = "sqlite:///peer.db"
+    done = subprocess.run(
+        [python, str(script), str(samples)], env=environment, stdout=subprocess.PIPE, text=True, check=True
+    )
+    return float(done.stdout.split()[-1])
 
 
 def main() -> None:
-    """Measure and print the ratio."""
+    """Measure and print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=2000)
-    parser.add_argument("--pairs", type=int, default=4)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--arms", default="off,local,down,slow,500", help="Which to run; off is needed.")
+    parser.add_argument("--peer", help="A Python that has inspect-mlflow.")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    python = None if options.peer is None else str(Path(options.peer).absolute())
+    arms = {
+        "off": ("off", ""),
+        "local": ("on", ""),
+        "down": ("on", "http://127.0.0.1:9"),
+        "slow": ("on", start_server(10, 500)),
+        "500": ("on", start_server(0, 500)),
+    }
+    arms = {name: arms[name] for name in options.arms.split(",")}
+    runs: dict[str, list[float]] = {name: [] for name in arms}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        seconds(50, "off")  # imports
-        seconds(50, "on")
-        runs: dict[str, list[float]] = {"on": [], "off": []}
-        for pair in range(options.pairs):
-            for registry in ("on", "off") if pair % 2 else ("off", "on"):
-                runs[registry].append(seconds(options.samples, registry))
-                for child in hook._children:
-                    child.wait()  # what one run started must not slow the next
+        one_run(50, "off", "")  # imports
+        one_run(50, "on", "")
+        for number in range(options.rounds):
+            order = list(arms)
+            for name in order[number % len(order) :] + order[: number % len(order)]:
+                runs[name].append(one_run(options.samples, *arms[name]))
+        if python is not None:
+            for name, hook_on in (("peer off", False), ("peer on", True)):
+                runs[name] = [peer(python, options.samples, hook_on)]
         os.chdir(Path(folder).parent)
-    ratios = [on / off for on, off in zip(runs["on"], runs["off"], strict=True)]
+    ratios = {
+        name: statistics.median(on / off for on, off in zip(runs[name], runs["off"], strict=True))
+        for name in arms
+        if name != "off"
+    }
+    if python is not None:
+        ratios["inspect-mlflow"] = runs["peer on"][0] / runs["peer off"][0]
+    # The fastest runs of each are the least disturbed ones.
+    fastest = {name: min(runs[name]) / min(runs["off"]) for name in arms if name != "off"}
     result = {
         "samples": options.samples,
-        "seconds_off": [round(value, 2) for value in runs["off"]],
-        "seconds_on": [round(value, 2) for value in runs["on"]],
-        "ratio": round(statistics.median(ratios), 4),
-        "ratio_of_fastest": round(min(runs["on"]) / min(runs["off"]), 4),
-        "target": 1.03,
+        "seconds": {name: [round(value, 2) for value in values] for name, values in runs.items()},
+        "ratio": {name: round(value, 3) for name, value in ratios.items()},
+        "ratio_of_fastest": {name: round(value, 3) for name, value in fastest.items()},
+        "target": TARGET,
     }
     if options.json:
         print(json.dumps(result))
-    else:
-        for name, value in result.items():
-            print(f"{name:>16}  {value}")
+        return
+    print(f"{options.samples} samples; seconds by run")
+    for name, values in runs.items():
+        print(f"{name:>16}  {'  '.join(f'{value:.2f}' for value in values)}")
+    print(f"ratio to the run without a registry (target {TARGET}): median of rounds, and of the fastest runs")
+    for name, value in ratios.items():
+        print(f"{name:>16}  {value:.3f}" + (f"  {fastest[name]:.3f}" if name in fastest else ""))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from clinical_evals.asking import StepAddress, ask
 from clinical_evals.data import task_facts
+from clinical_evals.data_use import data_use, may_log_text
 from clinical_evals.files import InputError
 from clinical_evals.ontology import opened
 from clinical_evals.ontology.answers import CodeAnswer, read_code_answer
@@ -45,6 +46,7 @@ def code_set(cases: str = BUNDLED) -> Task:
         raise PrerequisiteError(str(error)) from None
     return Task(
         dataset=case_samples(found),
+        setup=data_use([str(cases)]),
         solver=write_codes(),
         scorer=code_set_scorer(),
         metadata=task_facts(
@@ -56,6 +58,7 @@ def code_set(cases: str = BUNDLED) -> Task:
             digest=found.digest,
             samples=len(found.cases),
             access=found.access,
+            log_text=may_log_text([str(cases)]),
         ),
         fail_on_error=0.05,
         continue_on_fail=True,

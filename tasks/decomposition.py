@@ -16,6 +16,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from clinical_evals.asking import StepAddress, ask
 from clinical_evals.data import digest_of, task_facts
+from clinical_evals.data_use import data_use, may_log_text
 from clinical_evals.files import InputError
 from clinical_evals.ontology import opened
 from clinical_evals.ontology.answers import TermAnswer, read_terms
@@ -53,6 +54,7 @@ def decomposition(cases: str = BUNDLED, k: int = DEFAULT_K, dense: bool = False)
     curated = digest_of({"id": cohort.cohort_id, "codes": cohort.codes} for cohort in load_cohorts(con))
     return Task(
         dataset=case_samples(found),
+        setup=data_use([str(cases)]),
         solver=decompose(),
         scorer=decomposition_scorer(k, dense),
         metadata=task_facts(
@@ -72,6 +74,7 @@ def decomposition(cases: str = BUNDLED, k: int = DEFAULT_K, dense: bool = False)
             digest=found.digest,
             samples=len(found.cases),
             access=found.access,
+            log_text=may_log_text([str(cases)]),
         ),
         fail_on_error=0.05,
         continue_on_fail=True,

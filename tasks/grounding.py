@@ -8,6 +8,7 @@ is asked about twice.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from clinical_evals.scorers.grounding import grounding_scorer
@@ -21,6 +22,7 @@ from clinical_evals.answers import read_extraction, read_verdicts
 from clinical_evals.asking import Failure, StepAddress, ask
 from clinical_evals.data import task_facts
 from clinical_evals.data_path import given_path
+from clinical_evals.data_use import data_use, may_log_text
 from clinical_evals.files import InputError
 from clinical_evals.grounding.claims import MAX_CLAIMS, Extraction, build_claims
 from clinical_evals.grounding.gold import Injection
@@ -58,15 +60,18 @@ def grounding(
         notes = load_notes(dataset, note_field=note_field, id_field=id_field, family_field=family_field)
         ids = [record.id for record in notes.records]
         finished = load_extractions(given_path(extractions), ids, id_field=id_field) if extractions else None
+        log_text = may_log_text([dataset, extractions])
     except InputError as error:
         raise PrerequisiteError(str(error)) from None
+    subject = Path(extractions).stem if extractions else None
     gold = any(record.gold for record in notes.records)
     twins = finished is None and any(record.injected for record in notes.records)
     return Task(
         dataset=_samples(notes),
+        setup=data_use([dataset, extractions]),
         solver=extract_and_ground(max_claims, finished),
         scorer=grounding_scorer(max_claims, gold, twins),
-        metadata=_facts(notes, gold, twins, max_claims, finished is not None),
+        metadata=_facts(notes, gold, twins, max_claims, subject, log_text),
         # One note that gets no answer must not cost the others theirs; too many fail the run in the end.
         fail_on_error=0.05,
         continue_on_fail=True,
@@ -92,7 +97,9 @@ def _samples(notes: NoteDataset) -> MemoryDataset:
     )
 
 
-def _facts(notes: NoteDataset, gold: bool, twins: bool, max_claims: int, finished: bool) -> dict[str, Any]:
+def _facts(
+    notes: NoteDataset, gold: bool, twins: bool, max_claims: int, subject: str | None, log_text: bool
+) -> dict[str, Any]:
     """What the registry must know of this run to compare it with others."""
     metrics: dict[str, dict[str, Any]] = {
         name: {"range": [0, 1], "higher_is_better": True, "formula": formula}
@@ -105,7 +112,7 @@ def _facts(notes: NoteDataset, gold: bool, twins: bool, max_claims: int, finishe
     if twins:
         metrics["injection_success"] = {"range": [0, 1], "higher_is_better": False}
     return task_facts(
-        signature=scorer_signature(max_claims=max_claims, finished=finished),
+        signature=scorer_signature(max_claims=max_claims, finished=subject is not None),
         headline="grounded_f1" if gold else "strict_score",
         metrics=metrics,
         name=notes.name,
@@ -113,6 +120,9 @@ def _facts(notes: NoteDataset, gold: bool, twins: bool, max_claims: int, finishe
         digest=notes.digest,
         samples=len(notes.records),
         access=notes.access,
+        subject=subject,
+        graded=True,
+        log_text=log_text,
     )
 
 

@@ -1,7 +1,8 @@
 """A small OpenAI-compatible server on 127.0.0.1 for tests that talk over real HTTP.
 
 Its "model" is honest and simple: it extracts by copying sentences out of the note, and grades by looking
-each claim up in the note's sentences. The model's name, or the header `X-Fault`, selects a fault from
+each claim up in the note's sentences; it summarises a dialogue by its turns with a number in them, and rates a
+summary by the share of its words that were said. The model's name, or the header `X-Fault`, selects a fault from
 `FAULTS`; every other name is the plain copier. Use it as
 
     with serve() as server:
@@ -12,6 +13,7 @@ import asyncio
 import json
 import re
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +29,8 @@ MAX_COPIED = 6
 SLOW_SECONDS = 30.0
 
 _NOTE = re.compile(r"<(note-\w+)>\n(.*)\n</\1>", re.DOTALL)
+_DIALOGUE = re.compile(r"<(dialogue-\w+)>\n(.*)\n</\1>", re.DOTALL)
+_SUMMARY = re.compile(r"<(summary-\w+)>\n(.*)\n</\1>", re.DOTALL)
 _SENTENCE = re.compile(r"[^\s.!?](?:[^.!?\n]|[.!?](?!\s|$))*")
 _DOSE = re.compile(r"\d\s?(?:mg|mcg|units|ml)\b", re.IGNORECASE)
 _PLAN = re.compile(
@@ -93,9 +97,38 @@ def grade(note: str, claims: list[dict[str, str]]) -> dict[str, Any]:
     return {"verdicts": verdicts}
 
 
+def summarise(dialogue: str) -> str:
+    """Put together the turns that hold a number, a heading before them."""
+    turns = [re.sub(r"^\W*\w+\W+", "", line) for line in dialogue.splitlines() if line.strip()]
+    kept = [turn for turn in turns if re.search(r"\d", turn)] or turns[:3]
+    return "SUBJECTIVE:\n" + "\n".join(kept[:MAX_COPIED]) + "\n\nPLAN:\nAs discussed."
+
+
+def rate(dialogue: str, summary: str) -> dict[str, int]:
+    """Rate a summary, 1 to 10 each: longer is more complete, words that were said are not invented."""
+    said, written = set(_words(dialogue)), _words(summary)
+    share = sum(word in said for word in written) / max(1, len(written))
+    return {
+        "Factual Completeness": max(1, min(10, len(written) // 20)),
+        "No Hallucinations": max(1, round(10 * share)),
+        "Clinical Tone & Structure": 8 if "SUBJECTIVE" in summary.upper() else 4,
+    }
+
+
+def fault_of(dialogue: str) -> str:
+    """Name what the model `mixed` does with a dialogue: every fault in its turn, the same one each time."""
+    return MIXED[zlib.crc32(dialogue.encode()) % len(MIXED)]
+
+
+MIXED = ("flaky", "truncated", "prose", "refusal", "garbage", "repaired", "reasoning", "good")
+
+
 def answer(messages: list[dict[str, Any]]) -> str:
-    """Answer as the copier: verdicts if claims are listed after the note, else an extraction."""
+    """Answer as the copier: what is asked for shows by what the question wraps, and by claims after a note."""
     asked = "\n".join(str(message["content"]) for message in messages if message["role"] == "user")
+    dialogue, summary = _DIALOGUE.search(asked), _SUMMARY.search(asked)
+    if dialogue is not None:
+        return json.dumps(rate(dialogue[2], summary[2])) if summary else summarise(dialogue[2])
     wrapped = _NOTE.search(asked)
     if wrapped is None:
         return "There is no note to read."
@@ -145,7 +178,7 @@ def _is_repair(call: Call) -> bool:
 
 
 def _grades(call: Call) -> bool:
-    return '"verdicts"' in answer(call.messages)
+    return answer(call.messages).startswith(('{"verdicts"', '{"Factual'))
 
 
 def _echo(call: Call) -> str:
@@ -174,6 +207,12 @@ def _reasoning(call: Call, seen: bool) -> Response:
     return completion(call.model, text)
 
 
+def _mixed(call: Call, seen: bool) -> Response:
+    wrapped = _DIALOGUE.search(str(call.messages[1]["content"]))
+    fault = fault_of(wrapped[2]) if wrapped else "good"
+    return FAULTS[fault](call, seen) if fault in FAULTS else _good(call)
+
+
 def _without_schema(call: Call, seen: bool) -> Response:
     return failure(400, "response_format is not supported") if call.response_format else _good(call)
 
@@ -193,6 +232,7 @@ FAULTS: dict[str, Fault] = {
     "refusal": lambda call, seen: completion(call.model, "", "content_filter"),
     "garbage": lambda call, seen: completion(call.model, "I would rather talk about the weather."),
     "repaired": lambda call, seen: _good(call) if _is_repair(call) else completion(call.model, "{'oops': "),
+    "mixed": _mixed,
     "bad-grader": lambda call, seen: completion(call.model, "All good!") if _grades(call) else _good(call),
     "no-choices": lambda call, seen: JSONResponse({"error": {"message": _echo(call)}, "choices": None}),
     "web-page": lambda call, seen: HTMLResponse("<html>Sign in</html>"),

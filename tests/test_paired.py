@@ -53,6 +53,7 @@ def test_families_count_once() -> None:
 def test_nothing_to_compare_is_nan_and_what_is_no_number_is_refused() -> None:
     assert math.isnan(compare_paired([], []).p)
     assert math.isnan(compare_paired([1.0], [0.5]).lower)
+    assert compare_paired([1.0, 0.5], [0.5, 0.5]).lower == -0.5
     with pytest.raises(ValueError, match="finite"):
         compare_paired([math.nan], [1.0])
     with pytest.raises(ValueError, match="one entry a pair"):

@@ -36,6 +36,7 @@ from clinical_evals.registry.spool import kept, read_kept
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Run each test in a folder of its own, with the default registry."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     for name in ("MLFLOW_TRACKING_URI", "CLINICAL_EVALS_REGISTRY"):
         monkeypatch.delenv(name, raising=False)
     yield tmp_path
@@ -71,7 +72,7 @@ def test_one_run_with_exact_figures(folder: Path) -> None:
     assert metrics["unscored_grader_failed"] == metrics["failed_refusal"] == 1
     assert metrics["unscored_rate"] == pytest.approx(1 / 6)
     assert metrics["model_failure_rate"] == pytest.approx(1 / 5)
-    assert (metrics["count_claims"], metrics["count_gold"]) == (16, 2)
+    assert (metrics["total_claims"], metrics["total_gold"]) == (16, 2)
     assert all(map(math.isfinite, metrics.values()))
     tags = raw.data.tags
     assert tags["dataset_digest"] == "sha256:0123"
@@ -278,11 +279,14 @@ def test_a_slow_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> Non
     server.shutdown()
 
 
-def test_a_full_disk_does_not_fail_the_eval(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (folder / "mlruns").write_text("a file where the folder should be")
+def test_no_place_for_results_does_not_fail_the_eval(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for name in ("mlruns", "state"):
+        (folder / name).write_text("a file where the folder should be")
     log = run(toy([{"quality": 1.0}]))
     assert log.status == "success"
-    assert "result not kept" in capfd.readouterr().err
+    said = capfd.readouterr().err
+    assert "result not kept" in said
+    assert f"clinical-evals import {Path(log.location).relative_to(folder)}" in said
 
 
 def test_a_killed_sender_loses_nothing() -> None:

@@ -1,25 +1,39 @@
 """Who is ranked with whom, in which order, and how it is printed."""
 
 import csv
+import fcntl
 import io
 import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from registry_toys import record
+from registry_toys import record, run, toy
 
-from clinical_evals.cli_registry import import_, leaderboard
+from clinical_evals.cli_leaderboard import leaderboard
+from clinical_evals.cli_registry import import_
 from clinical_evals.registry.location import locate
 from clinical_evals.registry.record import DatasetFacts, MetricFacts, RunRecord
+from clinical_evals.registry.runs import read_runs
 from clinical_evals.registry.spool import keep
+from clinical_evals.registry.sqlite_runs import read_database
+from clinical_evals.registry.store import connect
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Run each test in a folder of its own, with the default registry."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     return tmp_path
 
@@ -80,7 +94,9 @@ def test_what_cannot_be_compared_is_listed_apart() -> None:
         "smoke": "2 of 20 samples",
         "too-many-unscored": "not comparable: 10% unscored (endpoint error 2)",
     }
-    assert board["ranked"][0]["note"] == "unscored: endpoint error 1"
+    assert board["ranked"][0]["note"] == (
+        "unscored: endpoint error 1 (quality 0.760 to 0.810 had they been scored)"
+    )
 
 
 def test_other_data_and_other_rules_get_tables_of_their_own() -> None:
@@ -136,7 +152,7 @@ def test_tables_fit_and_show_what_a_number_rests_on() -> None:
     for expected in ("0.500 [", "judge", "3/3", "33%", "truncated", "failed: refusal 1", "scorer: toy v=1"):
         assert expected in text
     markdown = invoke("--format", "md").stdout
-    assert "| 1 | b | judge | 0.500 \\[" in markdown
+    assert "| 1 | a | b | judge | 0.500 \\[" in markdown
     rows = list(csv.DictReader(io.StringIO(invoke("--format", "csv").stdout)))
     assert [row["model"] for row in rows] == ["b", "openrouter/some-vendor/model-large"]
     assert rows[0]["strict_score"] == "0.5"
@@ -146,8 +162,140 @@ def test_a_model_name_cannot_break_a_table() -> None:
     spool([record([1.0, 0.5], model="[red]=1|<b>")])
     assert "[red]=1|<b>" in invoke().stdout
     assert r"\[red\]=1\|\<b\>" in invoke("--format", "md").stdout
+    page = invoke("--format", "html").stdout
+    assert '<td class="text">[red]=1|&lt;b&gt;</td>' in page
+    assert not re.search(r"<b>|<script|<link|https?:|src=", page)
     (row,) = csv.DictReader(io.StringIO(invoke("--format", "csv").stdout))
     assert row["model"] == "[red]=1|<b>"
+
+
+def test_boards_without_a_ranked_run_come_last() -> None:
+    spool(
+        [
+            record([], model="dead", unscored=5, task="a-task"),
+            record([0.5, 0.6], model="well", task="b-task"),
+        ]
+    )
+    assert [board["task"] for board in boards()] == ["b-task", "a-task"]
+
+
+@pytest.mark.parametrize(
+    ("model", "grader", "said"),
+    [
+        ("acme/large", "acme/large", "graded by itself"),
+        ("acme/large", "acme/large + other/x", "graded by itself among others"),
+        ("acme/large", "openrouter/acme/small", "graded by a model of its own maker (acme)"),
+        ("bedrock/us.acme.large-v1:0", "acme/small", "graded by a model of its own maker (acme)"),
+        ("vllm/acme/large", "vllm/other/large", None),
+        ("ollama/large", "ollama/small", None),
+        ("replay/one", "replay/two", None),
+    ],
+)
+def test_a_judge_that_is_not_impartial_is_named(model: str, grader: str, said: str | None) -> None:
+    spool([record([0.5, 0.6], model=model, grader=grader, graded=True)])
+    assert boards()[0]["ranked"][0]["note"] == said
+
+
+def test_where_nobody_grades_nobody_is_said_to_grade_himself() -> None:
+    spool([record([0.5, 0.6], model="acme/large")])
+    assert boards()[0]["ranked"][0]["note"] is None
+
+
+def test_finished_answers_stand_under_their_own_name() -> None:
+    for judge in ("none/one", "none/two"):
+        graded = toy([{"quality": 0.5}, {"quality": 1.0}])
+        graded.metadata["clinical_evals"] |= {"subject": "vendor.jsonl", "graded": True}
+        run(graded, model=judge)
+    found = boards()
+    # Two judges are two scales.
+    assert sorted((b["ranked"][0]["model"], b["ranked"][0]["grader"], b["signature"]) for b in found) == [
+        ("vendor.jsonl", "none/one", "toy v=1 grader=none/one"),
+        ("vendor.jsonl", "none/two", "toy v=1 grader=none/two"),
+    ]
+
+
+def test_a_judged_score_stands_beside_what_its_judge_is_worth() -> None:
+    declared = {"task": "calibration", "metric": "agreement", "signature_key": "rubric"}
+
+    def judged(grader: str, rubric: str = "r1") -> RunRecord:
+        signature = f"toy v=1 rubric={rubric}"
+        facts = {"signature": signature, "grader": grader, "graded": True, "calibrated_by": declared}
+        return record([7, 8], model=f"by {grader}", **facts)
+
+    def calibration(judge: str, value: float, **more: object) -> RunRecord:
+        result = record([value, value], model=judge, task="calibration", headline="agreement")
+        for row in result.rows:
+            row.values = {"agreement": row.values["quality"]}
+        facts = {"metrics": {"agreement": MetricFacts(range=(-1, 1))}, "signature": "cal v=3 rubric=r1"}
+        return result.model_copy(update=facts | more)
+
+    part = record([], dataset_samples=9).dataset
+    spool(
+        [
+            judged("j/known"), judged("j/unknown"), judged("j/known", "r2"), judged("j/known + j/unknown"),
+            judged("j/partly"),
+            calibration("j/known", 0.2, created="2025-01-01T00:00:00+00:00"),
+            calibration("j/known", 0.71),
+            calibration("j/partly", 0.9, dataset=part),
+        ]
+    )  # fmt: skip
+    shown = {
+        (run["model"], board["signature"]): [judge["agreement"] for judge in run["judges"]]
+        for board in boards("--task", "toy")
+        for run in board["ranked"]
+    }
+    assert shown == {
+        ("by j/known", "toy v=1 rubric=r1"): [0.71],
+        ("by j/unknown", "toy v=1 rubric=r1"): [None],
+        ("by j/known + j/unknown", "toy v=1 rubric=r1"): [0.71, None],
+        ("by j/partly", "toy v=1 rubric=r1"): [None],
+        ("by j/known", "toy v=1 rubric=r2"): [None],
+    }
+    text = invoke("--task", "toy").stdout
+    assert "uncalibrated" in text
+    assert "0.71 [0.71, 0.71]" in text
+    assert "judge agreement: agreement of the same judge and people, on toys" in text
+
+
+def test_the_file_is_read_as_mlflow_reads_it(folder: Path) -> None:
+    declared = {"task": "t", "metric": "m", "signature_key": "k"}
+    spool(
+        [
+            record([0.25, None, 1.0], unscored=1, failed=2, params={"seed": "1"}, totals={"cost_usd": 0.5}),
+            record([1.0], model="deleted"),
+            record([1.0], model="unfinished"),
+            record([0.5, 0.5], model="Ünï", task="other task", graded=True, calibrated_by=declared),
+            record([1.0], model="gone", task="deleted task"),
+        ]
+    )
+    boards()
+    client = connect(locate())
+    by_model = {view.model: view.run_id for view in read_runs(client)}
+    client.delete_run(by_model["deleted"])
+    client.set_tag(by_model["unfinished"], "complete", "someone 1")
+    client.delete_experiment(client.get_experiment_by_name("deleted task").experiment_id)
+    found = read_database(folder / "mlruns" / "mlflow.db")
+    assert found == read_runs(client)
+    assert [view.model for view in found] == ["m/one", "Ünï"]
+    assert read_database(folder / "missing.db") is None
+
+
+def test_a_table_is_as_wide_as_its_terminal(folder: Path) -> None:
+    spool([record([0.5, 1.0], model="vendor/" + "long-" * 20)])
+    assert max(map(len, invoke().stdout.splitlines())) <= 100
+    command = [sys.executable, "-c", "from clinical_evals.cli import main; main()", "leaderboard"]
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 64, 0, 0))
+    plain = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    subprocess.run(command, stdout=theirs, cwd=folder, env=plain, check=True)
+    os.close(theirs)
+    text = b""
+    with suppress(OSError):  # the end, as a terminal says it
+        while piece := os.read(ours, 4096):
+            text += piece
+    os.close(ours)
+    lines = text.decode().splitlines()
+    assert 50 < max(map(len, lines)) <= 64
 
 
 def test_an_empty_registry_says_how_to_fill_it(folder: Path) -> None:

@@ -32,7 +32,11 @@ def test_killed_around_every_call_and_still_exactly_once(folder: Path) -> None:
     connect(locate())
     script = Path(__file__).with_name("registry_kill.py")
     died = subprocess.run(
-        [sys.executable, str(script), str(folder)], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, str(script), "calls", str(folder)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     assert died.stdout.strip() == "12"
     assert kept(locate().spool) == []

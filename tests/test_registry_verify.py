@@ -154,7 +154,7 @@ def test_verify_reads_the_registry_and_catches_one_edited_count(
     edited = CliRunner().invoke(cli, ["verify", "m/one"])
     assert edited.exit_code == 1
     assert "WRONG s03: recall" in edited.stdout
-    assert "WRONG run: count_gold" in edited.stdout
+    assert "WRONG run: total_gold" in edited.stdout
 
 
 def test_every_figure_of_a_bundled_run_follows_from_its_counts(

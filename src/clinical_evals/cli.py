@@ -9,11 +9,11 @@ import click
 
 _COMMANDS = {
     "attacks": ("clinical_evals.cli_attacks:attacks", "Show what each attack gains under either score."),
-    "codes": ("clinical_evals.cli_codes:codes", "Score one list of ICD-10-CM codes against another."),
     "benchmark": (
         "clinical_evals.cli_retrieve:benchmark",
         "Score retrieval methods against curated code sets.",
     ),
+    "codes": ("clinical_evals.cli_codes:codes", "Score one list of ICD-10-CM codes against another."),
     "compare": ("clinical_evals.cli_compare:compare", "Compare two runs sample by sample."),
     "gate": ("clinical_evals.cli_compare:gate", "Test that one run is not worse than another by a margin."),
     "ground": ("clinical_evals.cli_ground:ground", "Score how well an extraction is grounded in one note."),
@@ -21,15 +21,17 @@ _COMMANDS = {
         "clinical_evals.cli_registry:import_",
         "Bring spooled results and .eval logs into the registry.",
     ),
-    "leaderboard": ("clinical_evals.cli_registry:leaderboard", "Rank the runs in the registry."),
+    "leaderboard": ("clinical_evals.cli_leaderboard:leaderboard", "Rank the runs in the registry."),
     "record": ("clinical_evals.cli_record:record", "Turn the log of a run into a replay fixture."),
-    "verify": ("clinical_evals.cli_verify:verify", "Count a run again from its samples' counts."),
-    "vocab": ("clinical_evals.cli_vocab:vocab", "Build, describe or search a vocabulary."),
+    "report": ("clinical_evals.cli_report:report", "Write results as one HTML file."),
     "retrieve": (
         "clinical_evals.cli_retrieve:retrieve",
         "Find the ICD-10-CM codes for the name of a population.",
     ),
+    "rubric": ("clinical_evals.cli_rubric:rubric", "Grade one summary of one dialogue."),
     "ui": ("clinical_evals.cli_registry:ui", "Open the registry in the MLflow UI on 127.0.0.1."),
+    "verify": ("clinical_evals.cli_verify:verify", "Count a run again from its samples' counts."),
+    "vocab": ("clinical_evals.cli_vocab:vocab", "Build, describe or search a vocabulary."),
 }
 
 

@@ -9,14 +9,21 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--markdown", is_flag=True, help="Print a Markdown table, as in the README.")
 @click.option(
+    "--summaries",
+    is_flag=True,
+    help="Attack the figures of summaries instead, on the bundled dialogues; a Markdown table.",
+)
+@click.option(
     "--dataset", default="bundled", help="Other annotated notes: a JSONL file as datasets/notes/notes.jsonl."
 )
-def attacks(as_json: bool, markdown: bool, dataset: str) -> None:
+def attacks(as_json: bool, markdown: bool, summaries: bool, dataset: str) -> None:
     """Run every attack on annotated notes, beside the honest runs.
 
     Attacking graders are set beside an honest grader of the same claims, attacking extractors beside an
     honest extraction. Exit code 1 if any attack raised the strict score or the grounded F1.
     """
+    if summaries:
+        raise SystemExit(_attack_summaries(as_json))
     from clinical_evals.files import InputError
     from clinical_evals.grounding.attacks import audit_rules, run_attacks
     from clinical_evals.notes import load_notes
@@ -48,3 +55,13 @@ def attacks(as_json: bool, markdown: bool, dataset: str) -> None:
             f"Lures let through: {audit.passed} of {audit.lures}."
         )
     raise SystemExit(any(row.raised for row in rows))
+
+
+def _attack_summaries(as_json: bool) -> bool:
+    """Print the mean figures of each attack; tell whether one of them won any."""
+    from clinical_evals.dialogues import load_dialogues
+    from clinical_evals.summary.attacks import FIGURES, HONEST, attack_table, bundled_cases, markdown_table
+
+    table = attack_table(bundled_cases(load_dialogues().records))
+    click.echo(json.dumps(table, indent=2) if as_json else markdown_table(table), nl=as_json)
+    return any(row[figure] > table[HONEST][figure] for row in table.values() for figure in FIGURES)

@@ -204,7 +204,7 @@ def _as_json(found: "Comparison") -> dict[str, Any]:
             "signature": view.signature,
         }
 
-    return _finite(
+    result: dict[str, Any] = _finite(
         {
             "task": found.first.view.task,
             "first": run(found.first),
@@ -231,6 +231,7 @@ def _as_json(found: "Comparison") -> dict[str, Any]:
             ],
         }
     )
+    return result
 
 
 def _finite(value: Any) -> Any:

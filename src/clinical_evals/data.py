@@ -17,6 +17,8 @@ from .files import InputError, field_name, read_text
 __all__ = [
     "AccessClass",
     "access_class",
+    "card_facts",
+    "card_of",
     "digest_of",
     "first_problem",
     "read_card",
@@ -78,12 +80,59 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def read_card(path: Path) -> dict[str, str]:
-    """Read name, version and access class from the `key: value` lines that open a dataset's card."""
-    _, _, head = read_text(path).partition("---\n")
-    pairs = (line.partition(":") for line in head.partition("---")[0].splitlines())
-    return {
-        key.strip(): value.strip() for key, _, value in pairs if key.strip() in ("name", "version", "access")
-    }
+    """Read name, version and access class from the card of a dataset, as far as it has them.
+
+    Args:
+        path: The card, a Markdown file that opens with `key: value` lines (YAML) between two lines of `---`.
+
+    Raises:
+        InputError: If the card cannot be read, or names an access class that there is not; a typing error
+            must not open data to everybody.
+    """
+    facts = card_facts(path)
+    found = {key: str(facts[key]).strip() for key in ("name", "version", "access") if facts.get(key)}
+    if "access" in found:
+        found["access"] = found["access"].lower()
+    if found.get("access", "unspecified") not in get_args(AccessClass):
+        raise InputError(f"{path}: field 'access' must be one of: {', '.join(get_args(AccessClass))}")
+    return found
+
+
+def card_of(source: Path) -> Path | None:
+    """Find the card of a dataset: `README.md` in its folder, or beside its file; None if there is none.
+
+    Args:
+        source: The dataset's folder or file.
+    """
+    card = (source if source.is_dir() else source.parent) / "README.md"
+    return card if card.is_file() else None
+
+
+def card_facts(path: Path) -> dict[str, Any]:
+    """Read all that a card states between its two lines of `---`; nothing if it does not open with one.
+
+    Values are texts, or lists of them: a version of 1.10 stays one.
+
+    Raises:
+        InputError: If these lines have no end, or are no `key: value` lines.
+    """
+    lines = read_text(path).splitlines()
+    if not lines or lines[0].rstrip() != "---":
+        return {}
+    end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), None)
+    if end is None:
+        raise InputError(f"{path}: the card that opens with '---' has no second line of '---'")
+    import yaml  # type: ignore[import-untyped]
+
+    try:
+        facts = yaml.load("\n".join(lines[1:end]), Loader=yaml.BaseLoader)
+    except yaml.YAMLError:
+        raise InputError(f"{path}: the lines between '---' and '---' are no 'key: value' lines") from None
+    if facts is None or facts == "":
+        return {}
+    if not isinstance(facts, dict):
+        raise InputError(f"{path}: the lines between '---' and '---' are no 'key: value' lines")
+    return {str(key).strip(): value for key, value in facts.items()}
 
 
 def access_class(given: str) -> AccessClass:
@@ -115,7 +164,10 @@ def task_facts(  # noqa: PLR0913 - one keyword a fact
     digest: str,
     samples: int,
     access: AccessClass,
+    log_text: bool | None = None,
     subject: str | None = None,
+    graded: bool = False,
+    calibrated_by: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Give a task's metadata: what the registry must know of a run to compare it with others.
 
@@ -128,9 +180,20 @@ def task_facts(  # noqa: PLR0913 - one keyword a fact
         digest: Its digest; see `digest_of`.
         samples: Number of its samples.
         access: Its access class.
+        log_text: Its texts may go into the registry, for who asks for that. Default: unless restricted.
         subject: What is ranked, where that is no model; it stands in the place of the model's name.
+        graded: Whether a model grades the answers: that of the role `grader`, else the one under test.
+        calibrated_by: Where to find how far that grader agrees with people: runs of `task` whose model is
+            the grader and whose signature has the same `signature_key` give it as `metric`.
     """
-    dataset = {"name": name, "version": version, "digest": digest, "samples": samples, "access": access}
+    dataset = {
+        "name": name,
+        "version": version,
+        "digest": digest,
+        "samples": samples,
+        "access": access,
+        "log_text": access != "restricted" if log_text is None else log_text,
+    }
     return {
         "clinical_evals": {
             "signature": signature,
@@ -138,5 +201,7 @@ def task_facts(  # noqa: PLR0913 - one keyword a fact
             "dataset": dataset,
             "metrics": {metric: dict(facts) for metric, facts in metrics.items()},
             **({"subject": subject} if subject else {}),
+            **({"graded": True} if graded else {}),
+            **({"calibrated_by": dict(calibrated_by)} if calibrated_by else {}),
         }
     }

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from .data import AccessClass, access_class, digest_of, first_problem, read_card, read_rows
+from .data import AccessClass, access_class, card_of, digest_of, first_problem, read_card, read_rows
 from .data_path import bundled, given_path
 from .files import InputError, field_name, read_text
 from .summary.rubric import CRITERIA, HIGHEST, LOWEST
@@ -109,17 +109,13 @@ def load_dialogues(
     Raises:
         InputError: The source cannot be used; names file, row and column, and none of its text.
     """
-    if source == BUNDLED:
-        path, card = bundled("dialogues", "dialogues.jsonl"), bundled("dialogues", "README.md")
-    else:
-        path = given_path(source)
-        card = (path if path.is_dir() else path.parent) / "README.md"
+    path = bundled("dialogues", "dialogues.jsonl") if source == BUNDLED else given_path(source)
     rows = _folder_rows(path) if path.is_dir() else _file_rows(path)
     records = list(_records(rows, dialogue_field, reference_field, id_field, family_field))
     if not records:
         raise InputError(f"{path}: holds no dialogues")
-    of_dataset = source == BUNDLED or path.is_dir()
-    described = read_card(card) if of_dataset and card.is_file() else {}
+    card = card_of(path)
+    described = read_card(card) if card else {}
     facts = {"name": path.stem, "version": "", "access": "unspecified"} | described
     return DialogueDataset(
         name=facts["name"],

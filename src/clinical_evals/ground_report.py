@@ -35,7 +35,9 @@ def report(result: dict[str, Any], *, strict: bool, colour: bool) -> str:
     ]
     for name, score, of in reversed(lines) if strict else lines:
         console.print(_score_line(name, score, of))
-    console.print(Text(f"Extraction: {_safe(result['extractedBy'])}. Grading: {_safe(result['gradedBy'])}."))
+    console.print(
+        Text(f"Extraction: {printable(result['extractedBy'])}. Grading: {printable(result['gradedBy'])}.")
+    )
     for message in _remarks(result):
         console.print(Text(message, "yellow"))
     for verdict in result["verdicts"]:
@@ -64,12 +66,12 @@ def _print_verdict(console: Console, verdict: dict[str, Any], strict: bool) -> N
     published, strictly = verdict["label"], verdict["strictLabel"]
     first = strictly if strict else published
     head = Text.assemble(
-        (f"{verdict['id']:<4}", "bold"), (f"{first:<12}", _STYLES[first]), _safe(verdict["text"])
+        (f"{verdict['id']:<4}", "bold"), (f"{first:<12}", _STYLES[first]), printable(verdict["text"])
     )
     console.print(head)
     details = []
     if verdict["supportingQuote"] is not None:
-        quote = _safe(" ".join(verdict["supportingQuote"].split()))
+        quote = printable(" ".join(verdict["supportingQuote"].split()))
         details.append(Text(f"“{quote}” ({verdict['start']}–{verdict['end']})", "dim"))
     if published != strictly:
         other = ("published", published) if strict else ("strict", strictly)
@@ -77,10 +79,11 @@ def _print_verdict(console: Console, verdict: dict[str, Any], strict: bool) -> N
     if verdict["reasons"]:
         details.append(Text(f"reasons: {', '.join(verdict['reasons'])}", "red"))
     if verdict["rationale"]:
-        details.append(Text(f"grader: {_safe(' '.join(verdict['rationale'].split()))}", "dim"))
+        details.append(Text(f"grader: {printable(' '.join(verdict['rationale'].split()))}", "dim"))
     for detail in details:
         console.print(Padding(detail, (0, 0, 0, 4), expand=False))
 
 
-def _safe(text: str) -> str:
+def printable(text: str) -> str:
+    """Show control characters instead of sending them to the terminal."""
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)

@@ -1,4 +1,4 @@
-"""Ask an OpenAI-compatible endpoint for the extraction of a note and for its grading.
+"""Ask an OpenAI-compatible endpoint for what the commands on one text need: extraction, grading, rating.
 
 Errors name the cause and never hold the note, an answer, or the key; the client's own messages may.
 """
@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel
@@ -18,7 +18,10 @@ from clinical_evals.grounding.claims import MAX_CLAIMS, Extraction, build_claims
 from clinical_evals.grounding.prompts import extraction_messages, grounding_messages
 from clinical_evals.grounding.verdicts import VerdictList
 from clinical_evals.prompting import Message, repair_message
-from clinical_evals.reading import ReadResult
+from clinical_evals.reading import Problem, ReadResult
+from clinical_evals.summary.answers import RatingAnswer
+from clinical_evals.summary.judge import RatingReading, read_rating
+from clinical_evals.summary.prompts import judge_messages
 
 T = TypeVar("T")
 
@@ -105,7 +108,7 @@ def ask_live(note: str, settings: Settings, max_claims: int = MAX_CLAIMS) -> Not
     Raises:
         LiveError: If the endpoint failed or an answer could not be read.
     """
-    chat = _Chat(settings)
+    chat = Chat(settings)
     extraction = chat.ask("extraction", extraction_messages(note), Extraction, read_extraction)
     claims = build_claims(extraction, max_claims).claims
     verdicts = []
@@ -114,7 +117,66 @@ def ask_live(note: str, settings: Settings, max_claims: int = MAX_CLAIMS) -> Not
     return NoteAnswers(extraction, verdicts, settings.model, settings.model)
 
 
-class _Chat:
+def rate_live(dialogue: str, summary: str, settings: Settings) -> RatingReading:
+    """Have one summary rated by one judge. An answer that cannot be read gets one repair turn.
+
+    Args:
+        dialogue: The dialogue.
+        summary: The summary.
+        settings: Where to ask.
+
+    Returns:
+        The rating, or why there is none.
+
+    Raises:
+        LiveError: If the endpoint failed.
+    """
+    asked = judge_messages(dialogue, summary)
+    try:
+        return Chat(settings).read(
+            "judge's answer",
+            asked,
+            RatingAnswer,
+            lambda answer: read_rating(answer.text, cut_off=answer.cut_off),
+        )
+    except RefusedError:
+        return read_rating("", refused=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One answer: its text, and whether it was cut off at the token limit."""
+
+    text: str
+    cut_off: bool
+
+
+class Reading(Protocol):
+    """What was read from an answer: a value or a problem, with a hint where `PHRASES` does not know it."""
+
+    @property
+    def value(self) -> Any:
+        """The value; None if nothing could be read."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why nothing was read."""
+
+
+R = TypeVar("R", bound=Reading)
+
+
+class RefusedError(LiveError):
+    """The model or its filter would not answer."""
+
+
+class Chat:
+    """Questions to one endpoint.
+
+    Args:
+        settings: Where to ask.
+    """
+
     def __init__(self, settings: Settings) -> None:
         import openai
 
@@ -127,19 +189,35 @@ class _Chat:
     def ask(
         self, what: str, messages: list[Message], form: type[BaseModel], read: Callable[[str], ReadResult[T]]
     ) -> T:
-        """Return what was read from the answer, after one repair turn if need be."""
-        answer = self._complete(what, messages, form)
-        result = read(answer)
-        if result.value is None and result.problem is not None:
-            again: list[Message] = [{"role": "assistant", "content": answer}] if answer.strip() else []
-            again.append({"role": "user", "content": repair_message(PHRASES[result.problem])})
-            result = read(self._complete(what, messages + again, form))
+        """Return what was read from the answer, after one repair turn if need be.
+
+        Raises:
+            LiveError: The endpoint failed, or the answer could not be read.
+        """
+        result = self.read(what, messages, form, lambda answer: read(answer.text))
         if result.value is None:
             raise LiveError(f"the {what} could not be read: {PHRASES[result.problem or 'no_object']}")
         return result.value
 
-    def _complete(self, what: str, messages: list[Message], form: type[BaseModel]) -> str:
-        """Return the text of one answer."""
+    def read(
+        self, what: str, messages: list[Message], form: type[BaseModel], read: Callable[[Completion], R]
+    ) -> R:
+        """Return what was read last: a value, or the problem that is left after one repair turn.
+
+        Raises:
+            LiveError: The endpoint failed. `RefusedError`: the model would not answer.
+        """
+        answer = self._complete(what, messages, form)
+        result = read(answer)
+        if result.value is not None or result.problem is None:
+            return result
+        hint = getattr(result, "hint", None) or PHRASES[cast("Problem", result.problem)]
+        again: list[Message] = [{"role": "assistant", "content": answer.text}] if answer.text.strip() else []
+        again.append({"role": "user", "content": repair_message(hint)})
+        return read(self._complete(what, messages + again, form))
+
+    def _complete(self, what: str, messages: list[Message], form: type[BaseModel]) -> Completion:
+        """Return one answer."""
         import openai
 
         request: dict[str, Any] = {"model": self._settings.model, "messages": messages}
@@ -147,12 +225,12 @@ class _Chat:
         try:
             if not self._plain:
                 try:
-                    return _text(what, self._client.chat.completions.create(**request, **extras))
+                    return _completion(what, self._client.chat.completions.create(**request, **extras))
                 except openai.APIStatusError as error:
                     if error.status_code not in _BAD_REQUEST:
                         raise
                     self._plain = True
-            return _text(what, self._client.chat.completions.create(**request))
+            return _completion(what, self._client.chat.completions.create(**request))
         except LiveError:
             raise
         except Exception as error:  # the client lets errors of its transport through
@@ -181,13 +259,13 @@ def _response_format(form: type[BaseModel]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": schema}
 
 
-def _text(what: str, completion: object) -> str:
-    """Return the text of a completion; servers send many things with status 200."""
+def _completion(what: str, completion: object) -> Completion:
+    """Return an answer out of a completion; servers send many things with status 200."""
     choices: Any = getattr(completion, "choices", None)
     message = getattr(choices[0], "message", None) if choices else None
     if message is None:
         raise LiveError("the endpoint's answer is not a chat completion; check LLM_BASE_URL")
     if getattr(message, "refusal", None) or choices[0].finish_reason == "content_filter":
-        raise LiveError(f"the {what} was refused by the model or its filter")
+        raise RefusedError(f"the {what} was refused by the model or its filter")
     content = message.content
-    return content if isinstance(content, str) else ""
+    return Completion(content if isinstance(content, str) else "", choices[0].finish_reason == "length")

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from .data import AccessClass, access_class, digest_of, first_problem, read_card, read_rows
+from .data import AccessClass, access_class, card_of, digest_of, first_problem, read_card, read_rows
 from .data_path import bundled, given_path
 from .files import InputError, field_name, read_text
 from .grounding.claims import Extraction
@@ -75,7 +75,8 @@ def load_notes(
     """Load notes.
 
     Args:
-        source: `bundled`, a `.jsonl` or `.csv` file, or a folder of `.txt` files.
+        source: `bundled`, a `.jsonl` or `.csv` file, or a folder of `.txt` files. A `README.md` in the folder
+            or beside the file is its card, if it opens as one.
         note_field: The field or column that holds the note.
         id_field: The one that holds the id; where a file has none, the row number is taken.
         family_field: The one that holds the family; where a file has none, each note is its own.
@@ -101,8 +102,8 @@ def load_notes(
         ]
     else:
         records = list(_records(path, note_field, id_field, family_field))
-    card = path / "README.md"
-    described = read_card(card) if card.is_file() else {}
+    card = card_of(path)
+    described = read_card(card) if card else {}
     return _dataset(records, **{"name": path.stem, "version": "", "access": "unspecified"} | described)
 
 

@@ -233,7 +233,7 @@ def _by_cluster(values: Floats, clusters: Sequence[str] | None) -> Floats:
     if clusters is None:
         return values
     _, codes = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
-    return np.bincount(codes, values)
+    return np.bincount(codes, values).astype(np.float64)
 
 
 def _expanded(level: float, count: int) -> float:
@@ -243,4 +243,5 @@ def _expanded(level: float, count: int) -> float:
     if count < 2:
         return level
     reach = math.sqrt(count / (count - 1)) * float(t.ppf((1 + level) / 2, count - 1))
-    return 1 - 2 * float(norm.sf(reach))
+    # Two families ask for more than any percentile gives.
+    return min(1 - 2 * float(norm.sf(reach)), 1 - 1e-9)

@@ -13,6 +13,13 @@ from importlib import resources
 
 __all__ = ["code_digest", "parse_signature", "signature"]
 
+_SHARED = (
+    "clinical_evals/agreement.py clinical_evals/answers.py clinical_evals/asking.py "
+    "clinical_evals/judging.py clinical_evals/reading.py clinical_evals/statistics.py "
+    "clinical_evals.scorers/interval.py"
+).split()
+"""Modules that every task's numbers pass through, as package and file."""
+
 _SAFE = re.compile(r"[A-Za-z0-9_.:/+-]+")
 
 
@@ -54,6 +61,9 @@ def code_digest(*packages: str, leave_out: Collection[str] = ()) -> str:
         leave_out: Files that decide no number, such as `prompts.py`. A tuple, so that it can be kept.
     """
     digest = hashlib.sha256()
+    for name in _SHARED:
+        package, _, file_name = name.partition("/")
+        digest.update(name.encode() + (resources.files(package) / file_name).read_bytes())
     for package in packages:
         for file in sorted(resources.files(package).iterdir(), key=lambda path: path.name):
             if file.name.endswith((".py", ".csv", ".json")) and file.name not in leave_out:

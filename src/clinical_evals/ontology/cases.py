@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
 
-from clinical_evals.data import AccessClass, access_class, digest_of, first_problem, read_card, read_rows
+from clinical_evals.data import (
+    AccessClass,
+    access_class,
+    card_of,
+    digest_of,
+    first_problem,
+    read_card,
+    read_rows,
+)
 from clinical_evals.data_path import bundled, given_path
 from clinical_evals.files import InputError
 from clinical_evals.ontology.cohorts import Cohort
@@ -114,8 +122,10 @@ def load_cases(con: DuckDBPyConnection, source: str = BUNDLED) -> CaseSet:
         card = read_card(bundled(_FOLDER, "README.md"))
         name = card["name"] if source == BUNDLED else f"{card['name']}, {source}"
     else:
-        files, card = [given_path(source)], {}
-        name = files[0].name
+        files = [given_path(source)]
+        beside = card_of(files[0])
+        card = read_card(beside) if beside else {}
+        name = card.get("name", files[0].name)
     cases: dict[str, Case] = {}
     for file in files:
         for where, row in read_rows(file):

@@ -286,7 +286,7 @@ class _Reader:
 
     def _take_range(self, low: str, high: str, kept: bool) -> bool:
         name = f"{low}-{high}"
-        # A block of the tabular list knows that M05-M14 holds M1A. Some only head other blocks and hold nothing.
+        # A block of the tabular list knows that M05-M14 holds M1A. Some only head other blocks.
         codes = self._hierarchy.descendants(name)[1:] if name in self._hierarchy else []
         if not codes:
             codes = [code for code in self._from(low) if code[: len(high)] <= high]

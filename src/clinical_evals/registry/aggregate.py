@@ -54,7 +54,16 @@ def aggregate_rows(
     scored = [row for row in tried if row.status in ("scored", "failed")]
     unscored = Counter(row.cause or "not scored" for row in tried if row.status == "unscored")
     failed = Counter(row.cause or "other reason" for row in tried if row.status == "failed")
-    metrics: dict[str, float] = {
+    metrics: dict[str, float] = {}
+    # Figures come first and sums of counts last: MLflow shows metrics in the order in which they are logged.
+    stored = stored_names(facts_of)
+    for name, facts in facts_of.items():
+        if facts.statistic is not None:
+            figures = run_statistic(facts.statistic, facts.of, scored)
+        else:
+            figures = _around_mean(name, facts, scored, len(tried) - len(scored))
+        metrics |= {stored[name, kind]: value for kind, value in figures.items()}
+    metrics |= {
         "samples": len(tried),
         "scored": len(scored),
         "unscored": len(tried) - len(scored),
@@ -69,15 +78,8 @@ def aggregate_rows(
     counts: Counter[str] = Counter()
     for row in scored:
         counts.update(row.counts)
-    metrics |= {f"count_{safe_name(name)}": number for name, number in counts.items()}
-    stored = stored_names(facts_of)
-    for name, facts in facts_of.items():
-        if facts.statistic is not None:
-            figures = run_statistic(facts.statistic, facts.of, scored)
-        else:
-            figures = _around_mean(name, facts, scored, len(tried) - len(scored))
-        for kind, value in figures.items():
-            metrics[stored[name, kind]] = value
+    # And in its charts by name, hence one that sorts behind the figures.
+    metrics |= {f"total_{safe_name(name)}": number for name, number in counts.items()}
     return Aggregates(
         metrics={name: float(value) for name, value in metrics.items() if math.isfinite(value)},
         status="FINISHED" if scored else "FAILED",

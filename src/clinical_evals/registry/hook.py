@@ -15,7 +15,7 @@ from inspect_ai.hooks import Hooks, RunEnd, RunStart, SampleEnd, TaskEnd, TaskSt
 
 from clinical_evals.registry.location import LOCAL, Location, locate, mode
 from clinical_evals.registry.record import SampleRow, build_record, is_of_suite, sample_row
-from clinical_evals.registry.spool import keep
+from clinical_evals.registry.spool import keep_somewhere
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSpec
@@ -95,9 +95,10 @@ class RegistryHook(Hooks):
         while any(path.exists() for path in run.kept) and time.monotonic() < until:
             await anyio.sleep(0.02)
         waiting = [path for path in run.kept if path.exists()]
-        # A local registry takes what its sender brings; only a server may not be there.
-        if waiting and (run.location.name != LOCAL or run.child is None or run.child.poll() is not None):
-            names = ", ".join(str(path.relative_to(run.folder)) for path in waiting)
+        # A local registry takes what its sender brings; only a server may not be there, or a disk be full.
+        is_sure = run.location.name == LOCAL and run.child is not None and run.child.poll() is None
+        if waiting and (not is_sure or any(path.parent != run.location.spool for path in waiting)):
+            names = ", ".join(_from(run.folder, path) for path in waiting)
             _say(f"result kept in {names}; it is sent in the background, or with: clinical-evals import")
 
 
@@ -112,12 +113,19 @@ def _keep(log: "EvalLog", run: _Run) -> None:
         return
     try:
         record = build_record(log, _all_rows(log, rows), run.location.name)
-        run.kept.append(keep(record, run.location.spool))
+        run.kept.append(keep_somewhere(record, run.location))
     except Exception as error:  # the registry must never cost anybody an eval
         why = error.strerror if isinstance(error, OSError) else type(error).__name__
-        _say(f"result not kept in {run.location.spool} ({why}); send its log with: clinical-evals import")
+        place = log.location or "logs"
+        file = place if "://" in place else _from(run.folder, Path(place))
+        _say(f"result not kept ({why}); send its log with: clinical-evals import {file}")
         return
     _poke(run)
+
+
+def _from(folder: Path, path: Path) -> str:
+    """Return a path as it is seen from a folder."""
+    return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
 def _all_rows(log: "EvalLog", seen: dict[tuple[str, int], SampleRow]) -> list[SampleRow]:

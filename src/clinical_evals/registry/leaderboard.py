@@ -7,8 +7,9 @@ attempted, are ranked together. What cannot be compared is shown apart, with wha
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from clinical_evals.registry.judges import Calibration, calibrate, remark
 from clinical_evals.registry.runs import RunView
 
 MOST_UNSCORED = 0.05
@@ -17,11 +18,21 @@ MOST_UNSCORED = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A ranked run. `rank` is None if the run has no value to be ranked by; equal values share a rank."""
+    """A run in its place.
+
+    Attributes:
+        rank: None if the run has no value to be ranked by; equal values share a rank.
+        run: The run.
+        note: What its numbers rest on, or why it is not ranked.
+        calibrations: How far each of its judges agrees with people; none if it declares no such thing.
+        group: Letter that it shares with runs from whose first it is not shown to differ; empty if untested.
+    """
 
     rank: int | None
     run: RunView
     note: str
+    calibrations: tuple[Calibration, ...] = ()
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +47,7 @@ class Board:
         places: Ranked runs, best first.
         apart: Runs that cannot be ranked, each with what differs.
         differs: What sets it apart from the first table of the same task; empty for the first.
+        comparisons: Number of pairs of runs that its groups are corrected for; 0 if there are no groups.
     """
 
     task: str
@@ -45,11 +57,13 @@ class Board:
     places: tuple[Place, ...]
     apart: tuple[Place, ...]
     differs: str
+    comparisons: int = 0
 
 
 def build_boards(
     runs: Iterable[RunView],
     *,
+    task: str | None = None,
     by: str | None = None,
     every_run: bool = False,
     worst_first: bool = False,
@@ -59,27 +73,33 @@ def build_boards(
 
     Args:
         runs: The runs.
+        task: Only tables of this task; the other runs may still say what its graders are worth.
         by: The metric to rank by; default: the headline metric that the task declares.
         every_run: Show all runs, not only the latest of each model with the same grader and arguments.
         worst_first: Turn the order round; a run without a value still comes last.
         most_unscored: Share of unscored samples above which a run is not comparable.
 
     Returns:
-        Tables by task; within a task, the one with the latest ranked run first.
+        Tables by task; within a task, the one with the latest ranked run first. Tables without a ranked run
+        come last.
     """
+    runs = sorted(runs, key=lambda run: (run.created, run.eval_id))
+    calibrating = {run.calibrated_by["task"] for run in runs if run.calibrated_by}
+    whole = [run for run in runs if run.task in calibrating and not what_differs(run, most_unscored)]
     groups: dict[tuple[str, str, str], list[RunView]] = defaultdict(list)
-    for run in runs:
+    for run in (run for run in runs if task is None or run.task == task):
         groups[run.task, run.dataset.digest, run.signature].append(run)
     by_task: dict[str, list[list[RunView]]] = defaultdict(list)
-    for (task, _, _), group in groups.items():
-        by_task[task].append(sorted(group, key=lambda run: (run.created, run.eval_id)))
+    for (name, _, _), group in groups.items():
+        by_task[name].append(group)
     boards = []
-    for task in sorted(by_task):
-        tables = sorted(by_task[task], key=lambda group: _importance(group, most_unscored), reverse=True)
+    for name in sorted(by_task):
+        tables = sorted(by_task[name], key=lambda group: _importance(group, most_unscored), reverse=True)
         for group in tables:
             differs = conditions_that_differ(group[-1], tables[0][-1]) if group is not tables[0] else ""
-            boards.append(_board(group, differs, by, every_run, worst_first, most_unscored))
-    return boards
+            board = _board(group, differs, by, every_run, worst_first, most_unscored)
+            boards.append(_with_calibrations(board, whole))
+    return sorted(boards, key=lambda board: all(place.rank is None for place in board.places))
 
 
 def what_differs(run: RunView, most_unscored: float = MOST_UNSCORED) -> str:
@@ -123,6 +143,13 @@ def _board(
     )
 
 
+def _with_calibrations(board: Board, whole: Sequence[RunView]) -> Board:
+    def judged(places: Sequence[Place]) -> tuple[Place, ...]:
+        return tuple(replace(place, calibrations=calibrate(place.run, whole)) for place in places)
+
+    return replace(board, places=judged(board.places), apart=judged(board.apart))
+
+
 def _importance(group: Sequence[RunView], most_unscored: float) -> tuple[bool, str]:
     ranked = [run.created for run in group if not what_differs(run, most_unscored)]
     return bool(ranked), max(ranked, default=group[-1].created)
@@ -163,13 +190,24 @@ def _note(run: RunView, metric: str, runs: Sequence[RunView]) -> str:
     elif run.figure(metric).undefined:
         notes.append(f"{run.figure(metric).undefined} without {metric}")
     if run.unscored:
-        notes.append(f"unscored: {_listed(run.unscored)}")
+        notes.append(f"unscored: {_listed(run.unscored)}{_bounds(run, metric)}")
     if run.failed:
         notes.append(f"failed: {_listed(run.failed)}")
     if run.counts.get("truncated"):
         notes.append(f"truncated: {run.counts['truncated']}")
+    if remark(run):
+        notes.append(remark(run))
     notes += _own_arguments(run, [other for other in runs if other.model == run.model and other is not run])
     return "; ".join(notes)
+
+
+def _bounds(run: RunView, metric: str) -> str:
+    """Say what the mean could have been, had everything been scored."""
+    figure = run.figure(metric)
+    if math.isnan(figure.worst) or math.isnan(figure.best):
+        return ""
+    low, high = sorted((figure.worst, figure.best))
+    return f" ({metric} {low:.3f} to {high:.3f} had they been scored)"
 
 
 def _own_arguments(run: RunView, same_model: Sequence[RunView]) -> list[str]:

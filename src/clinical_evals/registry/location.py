@@ -1,5 +1,6 @@
 """Where the registry is, and whether it is wanted."""
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -33,6 +34,14 @@ class Location:
     def spool(self) -> Path:
         """The folder of results that are not yet in MLflow."""
         return self.home / "spool"
+
+    @property
+    def overflow(self) -> Path:
+        """The folder for results when the spool cannot be written: in the place for the user's own state."""
+        from platformdirs import user_state_path
+
+        folder = hashlib.sha256(os.fsencode(self.home)).hexdigest()[:16]
+        return user_state_path("clinical-evals", appauthor=False) / "spool" / folder
 
     @property
     def database(self) -> Path | None:

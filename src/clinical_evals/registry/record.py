@@ -4,6 +4,7 @@ Reading a sample never copies text: not its input, its output, its messages, an 
 """
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from clinical_evals.registry.redact import digest, run_params, short
+from clinical_evals.registry.text import text_source
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample, EvalSpec
@@ -30,6 +32,11 @@ _REASON = re.compile(r"(?=.{1,40}$)[a-z]+([_-][a-z]+)*")
 _COUNT = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,59}")
 _LONGEST_ID = 200
 _LONGEST_SIGNATURE = 500
+# Generation settings that change no answer: patience, width, keys.
+_NO_NUMBER = {
+    "max_retries", "timeout", "attempt_timeout", "stream_idle_timeout", "max_connections",
+    "adaptive_connections", "cache_prompt", "cache", "batch", "extra_headers", "fail_on_refusal",
+}  # fmt: skip
 
 
 class _Strict(BaseModel):
@@ -105,6 +112,9 @@ class RunRecord(_Strict):
         created: ISO time at which it was started.
         tags: Further facts about the run.
         totals: Tokens, cost and time of the whole run.
+        graded: A model grades the answers: the grader.
+        calibrated_by: Which runs say how far the grader can be believed; see `data.task_facts`.
+        text_log: The Inspect log to read texts from, where they were asked for; see `registry.text`.
         kept_for: Name of the registry it is meant for; see `Location.name`.
     """
 
@@ -125,6 +135,9 @@ class RunRecord(_Strict):
     params: dict[str, str]
     tags: dict[str, str]
     totals: dict[str, FiniteFloat]
+    graded: bool = False
+    calibrated_by: dict[str, str] | None = None
+    text_log: str | None = None
     kept_for: str
     rows: list[SampleRow]
 
@@ -194,6 +207,9 @@ def build_record(log: "EvalLog", rows: Iterable[SampleRow], kept_for: str) -> Ru
         params=run_params(spec),
         tags=_tags(spec),
         totals=_totals(log),
+        graded=_is_graded(facts),
+        calibrated_by=_calibrated_by(facts),
+        text_log=text_source(log, _mapping(facts.get("dataset"))),
         kept_for=kept_for,
         rows=ordered,
     )
@@ -269,15 +285,28 @@ def _metric_facts(declared: Any) -> MetricFacts:
 
 
 def _subject(facts: Mapping[str, Any]) -> str | None:
-    """Return what a task that asks no model says is ranked in its place, such as a search method."""
+    """Return what a task says is ranked in the model's place, such as a search method."""
     subject = facts.get("subject")
     return short(subject, 200) if isinstance(subject, str) and subject.strip() else None
+
+
+def _is_graded(facts: Mapping[str, Any]) -> bool:
+    return facts.get("graded") is True or _calibrated_by(facts) is not None
+
+
+def _calibrated_by(facts: Mapping[str, Any]) -> dict[str, str] | None:
+    declared = _mapping(facts.get("calibrated_by"))
+    names = ("task", "metric", "signature_key")
+    if not all(isinstance(declared.get(name), str) for name in names):
+        return None
+    return {name: short(declared[name], 200) for name in names}
 
 
 def _grader(spec: "EvalSpec", facts: Mapping[str, Any]) -> str:
     configured = (spec.model_roles or {}).get("grader")
     if configured is None:
-        return _subject(facts) or short(spec.model, 200)
+        # Where something else is ranked, the model that was named is its grader, if it has one.
+        return (None if _is_graded(facts) else _subject(facts)) or short(spec.model, 200)
     models = configured if isinstance(configured, list) else [configured]
     return short(" + ".join(model.model for model in models), 200)
 
@@ -288,9 +317,21 @@ def _signature(spec: "EvalSpec", facts: Mapping[str, Any]) -> str:
     if not isinstance(own, str):
         scorers = "+".join(scorer.name for scorer in spec.scorers or []) or "none"
         own = f"{scorers} unsigned task={spec.task_version}"
-    grader = _grader(spec, facts)
-    alone = grader in (spec.model, _subject(facts))
-    return short(own if alone else f"{own} grader={grader}", _LONGEST_SIGNATURE)
+    # A model that was named its own grader is ranked with those that have the same one.
+    alone = (spec.model_roles or {}).get("grader") is None and not (_subject(facts) and _is_graded(facts))
+    grader = _grader(spec, facts).replace(" + ", "+")
+    asked = "" if alone else _grader_settings(spec)
+    return short(own if alone else f"{own} grader={grader}{asked}", _LONGEST_SIGNATURE)
+
+
+def _grader_settings(spec: "EvalSpec") -> str:
+    """Digest what was set for graders beside their names, such as a temperature; empty if nothing was."""
+    configured = (spec.model_roles or {}).get("grader") or []
+    models = configured if isinstance(configured, list) else [configured]
+    said = [model.config.model_dump(mode="json", exclude_none=True, exclude=_NO_NUMBER) for model in models]
+    if not any(said):
+        return ""
+    return f" grader_settings={hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:12]}"
 
 
 def _dataset(spec: "EvalSpec", facts: Mapping[str, Any]) -> DatasetFacts:

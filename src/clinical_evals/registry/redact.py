@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
 LONGEST_VALUE = 250
 _SECRET_NAME = re.compile(r"key|token|secret|passw|credential|authorization|cookie", re.IGNORECASE)
-_SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSW\w*)S?$", re.IGNORECASE)
+_SECRET_VARIABLE = re.compile(r"(KEY|TOKEN|SECRET|PASSW\w*|CREDENTIAL)S?(_ID)?$", re.IGNORECASE)
+# The forms that vendors give their keys, and what stands in headers.
+_SECRET_FORM = re.compile(
+    r"(?<![\w/.-])(sk-|rk-|hf_|gsk_|xai-|gh[opsu]_|glpat-|pplx-|nvapi-|AIza|AKIA|ASIA|eyJ)"
+    r"(?=[\w-]*\d)[\w-]{12,}|\bBearer\s+\S{6,}|\b(Basic|Token)\s+(?=\S*\d)\S{8,}"
+)
+_USER_OF_URL = re.compile(r"(?<=://)[^/@\s\"']*@")
+_TEXT_NAME = re.compile(
+    r"prompt|message|instruction|template|system_?text|question|note_?text|quote", re.IGNORECASE
+)
+_MOST_WORDS = 5
 # Generation settings whose text is one word from a list; every other text there may be a prompt.
 _WORD_SETTINGS = {
     "effort", "verbosity", "reasoning_effort", "reasoning_summary", "reasoning_history",
@@ -107,7 +117,20 @@ def _text(name: str, value: Any) -> str | None:
         text = host_of(str(value))
     else:
         text = str(value)
-    return None if _holds_secret(text) else short(text)
+    text = _USER_OF_URL.sub("", text)
+    if _holds_secret(text):
+        return None
+    return digest(text) if _may_be_prose(name, value) else short(text)
+
+
+def _may_be_prose(name: str, value: Any) -> bool:
+    """Tell whether a setting may hold a prompt or a piece of a note: such go in as digests, however short."""
+    if isinstance(value, Mapping):
+        return any(_may_be_prose(str(inside), item) for inside, item in value.items())
+    if isinstance(value, list | tuple):
+        return any(_may_be_prose(name, item) for item in value)
+    words = len(str(value).split())
+    return words > _MOST_WORDS or (words > 1 and bool(_TEXT_NAME.search(name)))
 
 
 def _is_secret_name(name: str) -> bool:
@@ -123,16 +146,23 @@ def _without_secrets(value: Any) -> Any:
         }
     if isinstance(value, list | tuple):
         return [_without_secrets(item) for item in value]
-    return value
+    return host_of(value) if isinstance(value, str) and value.startswith(("http://", "https://")) else value
+
+
+def blacked_out(text: str) -> str:
+    """Return a text with everything in it replaced that has the form of a key or is known to be one."""
+    for value in _known_secrets():
+        text = text.replace(value, "[key]")
+    return _SECRET_FORM.sub("[key]", text)
 
 
 def _holds_secret(text: str) -> bool:
-    """Tell whether a text holds the value of an environment variable that is named like a key."""
-    return any(
-        len(value) >= 8 and value in text
-        for name, value in os.environ.items()
-        if _SECRET_VARIABLE.search(name)
-    )
+    """Tell whether a text holds something in the form of a key, or the value of a variable named like one."""
+    return bool(_SECRET_FORM.search(text)) or any(value in text for value in _known_secrets())
+
+
+def _known_secrets() -> list[str]:
+    return [value for name, value in os.environ.items() if len(value) >= 8 and _SECRET_VARIABLE.search(name)]
 
 
 def _json(value: Any) -> str:

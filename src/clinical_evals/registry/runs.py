@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from clinical_evals.registry.aggregate import aggregate
@@ -61,6 +62,9 @@ class RunView:
         params: Arguments and settings.
         epochs: How often each sample was asked.
         stored: All numbers of the run by their stored names.
+        artifacts: Address of the folder that holds its table of samples; empty if it has none.
+        graded: Its answers were graded by a model.
+        calibrated_by: Which runs say how far the grader can be believed; see `data.task_facts`.
     """
 
     run_id: str
@@ -85,6 +89,9 @@ class RunView:
     params: dict[str, str]
     epochs: int
     stored: dict[str, float]
+    artifacts: str = ""
+    graded: bool = False
+    calibrated_by: dict[str, str] | None = None
 
     @property
     def unscored_rate(self) -> float:
@@ -139,20 +146,33 @@ def _runs(client: "MlflowClient", experiments: list[str]) -> Iterator["Run"]:
 
 def view_run(run: "Run") -> RunView:
     """Read one run of MLflow."""
-    return _view(run.info.run_id, run.data.tags, run.data.metrics, run.data.params)
+    uri = run.info.artifact_uri or ""
+    return build_view(run.info.run_id, run.data.tags, run.data.metrics, run.data.params, uri)
 
 
 def view_record(record: RunRecord) -> RunView:
     """Read a result as it would come back from MLflow; its run id is empty."""
     summed = aggregate(record)
-    return _view("", run_tags(record, summed), summed.metrics, record.params)
+    return build_view("", run_tags(record, summed), summed.metrics, record.params, "")
 
 
-def _view(
-    run_id: str, tags: Mapping[str, str], metrics: Mapping[str, float], params: Mapping[str, str]
+def build_view(
+    run_id: str,
+    tags: Mapping[str, str],
+    metrics: Mapping[str, float],
+    params: Mapping[str, str],
+    artifacts: str,
 ) -> RunView:
-    facts = {name: MetricFacts.model_validate(value) for name, value in declared_metrics(tags).items()}
-    stored = stored_names(facts)
+    """Read a run's tags, metrics and parameters as MLflow stores them.
+
+    Args:
+        run_id: MLflow's id.
+        tags: Its tags.
+        metrics: Its metrics by stored name.
+        params: Its parameters.
+        artifacts: Address of its artifacts.
+    """
+    facts, stored = _declared(tuple(sorted(item for item in tags.items() if item[0].startswith("metrics."))))
 
     def number(metric: str, kind: str) -> float:
         return metrics.get(stored[metric, kind], math.nan)
@@ -184,9 +204,9 @@ def _view(
         unscored=json.loads(tags.get("unscored", "{}")),
         failed=json.loads(tags.get("failed", "{}")),
         counts={
-            name.removeprefix("count_"): int(value)
+            name.removeprefix("total_"): int(value)
             for name, value in metrics.items()
-            if name.startswith("count_")
+            if name.startswith("total_")
         },
         figures={
             metric: Figure(
@@ -205,4 +225,18 @@ def _view(
         params=dict(params),
         epochs=int(tags.get("epochs", 1)),
         stored=dict(metrics),
+        artifacts=artifacts,
+        graded=tags.get("graded") == "true",
+        calibrated_by=json.loads(tags["calibrated_by"]) if "calibrated_by" in tags else None,
     )
+
+
+@lru_cache(maxsize=256)
+def _declared(
+    pieces: tuple[tuple[str, str], ...],
+) -> tuple[dict[str, MetricFacts], dict[tuple[str, str], str]]:
+    """Read what is declared of metrics, and how they are stored; many runs declare the same."""
+    facts = {
+        name: MetricFacts.model_validate(value) for name, value in declared_metrics(dict(pieces)).items()
+    }
+    return facts, stored_names(facts)

@@ -1,20 +1,25 @@
 """The MLflow side: one run per result, exactly once."""
 
+import hashlib
 import json
 import logging
 import os
+import platform
 import re
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from clinical_evals.registry.aggregate import Aggregates, aggregate
+from clinical_evals.registry.database import check_database, create_database
 from clinical_evals.registry.location import Location
-from clinical_evals.registry.names import safe_name
+from clinical_evals.registry.names import safe_name, stored_names
 from clinical_evals.registry.record import RunRecord
 from clinical_evals.registry.rows import write_rows
+from clinical_evals.registry.text import send_text
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -23,7 +28,10 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 COMPLETE = "complete"
-"""Tag that is set last: a run without it was broken off while it was sent."""
+"""Tag that becomes `true` last. Until then it says who sends the run and since when."""
+_REPLACED = "replaced"
+"""What the tag becomes where a fuller run took a run's place and it could not be deleted."""
+_LONGEST_SENDING = 3600.0
 
 # MLflow takes at most 1,000 items, 100 parameters and 100 tags a call, and cuts tags at 8,000 characters.
 _METRICS_PER_CALL = 800
@@ -50,8 +58,9 @@ def connect(location: Location) -> "MlflowClient":
 
     for noisy in ("mlflow", "alembic"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
-    if location.database is not None:
-        location.home.mkdir(parents=True, exist_ok=True)
+    if location.database is not None and not location.database.exists():
+        create_database(location.database)
+    check_database(location.uri)
     client = MlflowClient(tracking_uri=location.uri)
     client.search_experiments(max_results=1)
     return client
@@ -67,11 +76,31 @@ def reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {said[:160]}".rstrip(": ")
 
 
+def refused(error: BaseException) -> bool:
+    """Tell whether the registry will never take a result as it is, however often it is sent."""
+    from mlflow.exceptions import MlflowException
+
+    return isinstance(error, MlflowException) and error.error_code in (
+        "INVALID_PARAMETER_VALUE",
+        "BAD_REQUEST",
+    )
+
+
+def has_whole(record: RunRecord, client: "MlflowClient") -> bool:
+    """Tell whether a registry holds the result of an eval that ran to its end; rows are not looked at."""
+    found = client.get_experiment_by_name(record.task)
+    if found is None or found.lifecycle_stage == "deleted":
+        return False
+    runs = _runs_of(record, found.experiment_id, client)
+    return any(_is_complete(run) and run.data.tags.get("status") == "success" for run in runs)
+
+
 def send(record: RunRecord, client: "MlflowClient", location: Location) -> Literal["sent", "present"]:
     """Bring a result into MLflow, unless it is there.
 
-    A run that was broken off on an earlier attempt is replaced. Two callers must not send the same result at
-    the same time; the spool's lock sees to that.
+    A run that was broken off on an earlier attempt is replaced, and so is an interrupted run by one with more
+    samples. Two processes of one folder must not send the same result at the same time; the spool's lock sees
+    to that. Of two folders that do, one result stays.
 
     Returns:
         `sent`, or `present` if the whole result was there already.
@@ -80,24 +109,73 @@ def send(record: RunRecord, client: "MlflowClient", location: Location) -> Liter
         Exception: Whatever MLflow raises; what was begun is replaced on the next attempt.
     """
     experiment = _experiment(record.task, client, location)
-    for run in _runs_of(record, experiment, client):
-        if run.data.tags.get(COMPLETE) == "true":
-            return "present"
-        client.delete_run(run.info.run_id)
     summed = aggregate(record)
+    sender = hashlib.sha256(f"{platform.node()}\0{location.home}".encode()).hexdigest()[:12]
+    if not _tidy(record, summed, experiment, client, sender):
+        return "present"
     run_id = client.create_run(
         experiment,
         start_time=_milliseconds(record.created),
-        tags={"eval_id": record.eval_id},
+        tags={"eval_id": record.eval_id, COMPLETE: f"{sender} {time.time():.0f}"},
         run_name=record.model,
     ).info.run_id
     _log_all(run_id, record, summed, client)
     _log_dataset(run_id, record, client)
     with tempfile.TemporaryDirectory() as folder:
         client.log_artifact(run_id, str(write_rows(record.rows, Path(folder) / "samples.parquet")))
+        if record.text_log is not None:
+            send_text(run_id, record.text_log, client, Path(folder))
     client.set_terminated(run_id, summed.status, end_time=_milliseconds(record.completed))
     client.set_tag(run_id, COMPLETE, "true")
+    _tidy(record, summed, experiment, client, sender)
     return "sent"
+
+
+def _tidy(
+    record: RunRecord, summed: Aggregates, experiment: str, client: "MlflowClient", sender: str
+) -> bool:
+    """Remove all runs of a result but the fullest whole one; tell whether the result still has to be sent.
+
+    All senders follow the same rule among whole runs, and none removes a run that another may be sending, so
+    that never both of two are removed.
+    """
+    runs = _runs_of(record, experiment, client)
+    whole = sorted(filter(_is_complete, runs), key=lambda run: (*_fullness(run), run.info.run_id))
+    for run in runs:
+        if run not in whole and _is_broken_off(run, sender):
+            _remove(run, client)
+    for run in whole[1:]:
+        _remove(run, client)
+    return not whole or _fullness(whole[0]) > (-summed.metrics["samples"], record.status != "success")
+
+
+def _fullness(run: "Run") -> tuple[float, bool]:
+    """Sort the run with the most samples first, and one that ended before one that was interrupted."""
+    return -run.data.metrics.get("samples", 0), run.data.tags.get("status") != "success"
+
+
+def _is_complete(run: "Run") -> bool:
+    return run.data.tags.get(COMPLETE) == "true"
+
+
+def _is_broken_off(run: "Run", sender: str) -> bool:
+    """Tell whether nobody is sending a run any more: it was ours, or it was begun long ago."""
+    who, _, since = run.data.tags.get(COMPLETE, "").partition(" ")
+    if who == _REPLACED:
+        return False
+    return who in ("", sender) or not since.isdigit() or time.time() - int(since) > _LONGEST_SENDING
+
+
+def _remove(run: "Run", client: "MlflowClient") -> None:
+    """Delete a run; who may write but not delete marks it instead, and it is read no more."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        client.delete_run(run.info.run_id)
+    except MlflowException as error:
+        if error.error_code not in ("PERMISSION_DENIED", "UNAUTHENTICATED"):
+            raise
+        client.set_tag(run.info.run_id, COMPLETE, _REPLACED)
 
 
 def _experiment(task: str, client: "MlflowClient", location: Location) -> str:
@@ -127,7 +205,9 @@ def _log_all(run_id: str, record: RunRecord, summed: Aggregates, client: "Mlflow
     from mlflow.entities import Metric, Param, RunTag
 
     when = _milliseconds(record.completed)
-    metrics = [Metric(name, value, when, 0) for name, value in summed.metrics.items()]
+    headline = stored_names(record.metrics).get((record.headline, ""))
+    ordered = sorted(summed.metrics.items(), key=lambda item: item[0] != headline)
+    metrics = [Metric(name, value, when, 0) for name, value in ordered]
     params = [Param(safe_name(name), value) for name, value in record.params.items()]
     tags = [RunTag(name, value) for name, value in run_tags(record, summed).items()]
     calls = max(-(-len(metrics) // _METRICS_PER_CALL), -(-max(len(params), len(tags)) // _SETTINGS_PER_CALL))
@@ -161,10 +241,13 @@ def run_tags(record: RunRecord, summed: Aggregates) -> dict[str, str]:
         "attempted": str(summed.attempted),
         "signature": record.signature,
         "headline": record.headline,
+        "epochs": str(record.epochs),
         "status": record.status,
         "created": record.created,
         "unscored": json.dumps(summed.unscored),
         "failed": json.dumps(summed.failed),
+        "graded": "true" if record.graded else "",
+        "calibrated_by": json.dumps(record.calibrated_by) if record.calibrated_by else "",
         "mlflow.source.name": record.task,
         **record.tags,
         **dict(_in_pieces("metrics", record)),
@@ -179,7 +262,7 @@ def _in_pieces(name: str, record: RunRecord) -> Iterator[tuple[str, str]]:
     piece: dict[str, object] = {}
     number = 0
     for metric, facts in record.metrics.items():
-        grown = {**piece, metric: facts.model_dump(mode="json")}
+        grown = {**piece, metric: facts.model_dump(mode="json", exclude_defaults=True)}
         if piece and len(json.dumps(grown)) > _LONGEST_TAG:
             yield f"{name}.{number}", json.dumps(piece)
             number += 1

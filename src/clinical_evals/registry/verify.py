@@ -62,7 +62,7 @@ def recount(
     mismatches: list[Mismatch] = []
     values = 0
     for row in rows:
-        found, checked = _recount_row(row, formulas)
+        found, checked = _recount_row(row, formulas, facts_of)
         mismatches += found
         values += checked
     summed = aggregate_rows(rows, facts_of, epochs, {}).metrics
@@ -75,11 +75,18 @@ def recount(
     return Recount(mismatches, values, len(summed), sorted(shown - set(formulas)))
 
 
-def _recount_row(row: SampleRow, formulas: Mapping[str, str]) -> tuple[list[Mismatch], int]:
+def _recount_row(
+    row: SampleRow, formulas: Mapping[str, str], facts_of: Mapping[str, MetricFacts]
+) -> tuple[list[Mismatch], int]:
     where = row.sample if row.epoch == 1 else f"{row.sample} (epoch {row.epoch})"
     if row.status == "failed":
-        # What the model did not answer counts 0 by rule, whatever the formula.
-        wrong = [Mismatch(where, name, value, 0.0) for name, value in row.values.items() if value]
+        # What the model did not answer counts 0 by rule, or 1 on a scale from 1, whatever the formula.
+        least = {name: max(0.0, facts.range[0]) for name, facts in facts_of.items() if facts.range}
+        wrong = [
+            Mismatch(where, name, value, least.get(name, 0.0))
+            for name, value in row.values.items()
+            if value is not None and value != least.get(name, 0.0)
+        ]
         return wrong, len(row.values)
     mismatches, checked = [], 0
     for name, value in row.values.items():

@@ -1,0 +1,318 @@
+"""The report: what is in it, what never is, and how it stands in a real browser."""
+
+import json
+import re
+from collections.abc import Iterable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import browser
+from click.testing import CliRunner, Result
+from inspect_ai.scorer import Score
+from registry_toys import CANARY, record, run, settle, toy
+
+from clinical_evals.cli_report import report
+from clinical_evals.registry.location import locate
+from clinical_evals.registry.markup import breakable, element, escaped
+from clinical_evals.registry.plots import axis_over
+from clinical_evals.registry.record import MetricFacts, RunRecord
+from clinical_evals.registry.spool import keep
+
+HOSTILE = "<script>alert(1)</script>"
+QUOTED = "\"><img src=x onerror=alert(2)>' style='"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run each test in a folder of its own, with the default registry."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return tmp_path
+
+
+def kept(records: Iterable[RunRecord], folder: str = "kept") -> list[str]:
+    """Write results as they are spooled; a report takes such files too."""
+    named = (one.model_copy(update={"eval_id": f"eval{at:03}"}) for at, one in enumerate(records))
+    return [str(keep(one, Path(folder).absolute())) for one in named]
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(report, arguments)
+
+
+def page(*arguments: str) -> str:
+    result = invoke(*arguments)
+    assert result.exit_code == 0, result.output
+    return Path("report.html").read_text(encoding="utf-8")
+
+
+class _Read(HTMLParser):
+    """All elements, and the text outside of styles."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self._open: list[str] = []
+        self.feed(source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in ("meta", "link", "br", "wbr"):
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag, f"</{tag}> closes another element"
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self._open:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.words)
+
+
+def with_ids(result: RunRecord, ids: dict[int, str]) -> RunRecord:
+    rows = [
+        row.model_copy(update={"sample": ids.get(index, row.sample)}) for index, row in enumerate(result.rows)
+    ]
+    return result.model_copy(update={"rows": rows})
+
+
+def many(number: int) -> list[RunRecord]:
+    """Runs as they come: long and hostile names, unscored and failed samples, two that cannot be ranked."""
+    names = [QUOTED, "x" * 120, "openai-api/local/llama-3.1-8b-instruct-q4_K_M"]
+    models = [*names, *(f"vendor/model-{index}" for index in range(number - len(names)))]
+    made = [
+        record(
+            [0.0, *(0.5 + 0.4 * ((7 * sample + 3 * index) % 11) / 11 - 0.01 * index for sample in range(59))],
+            model=model,
+            grader="judge/one" if index % 2 else model,
+            unscored=2 if index % 3 == 1 else 0,
+            failed=3 if index % 5 == 2 else 0,
+            dataset_samples=60 + (2 if index % 3 == 1 else 0) + (3 if index % 5 == 2 else 0),
+            signature="toy v=1",
+            params={"temperature": str(index % 2), "system prompt": "sha256:" + "0" * 64},
+            tags={
+                "package_version": "0.1.0",
+                "inspect_version": "0.3.285",
+                "git_commit": "a" * 40 + "-dirty",
+            },
+        )
+        for index, model in enumerate(models)
+    ]
+    made = [with_ids(one, {0: HOSTILE}) for one in made]
+    return [
+        *made,
+        record([1.0] * 2, model="smoke", dataset_samples=60),
+        record([0.5] * 5, model="broken", unscored=5),
+    ]
+
+
+def test_figures_bounds_causes_versions_and_limits() -> None:
+    tags = {"package_version": "0.1.0", "inspect_version": "0.3.285", "git_commit": "abcdef0123456789-dirty"}
+    good = record([0.9, 0.8, 1.0] * 10, model="m/good", tags=tags)
+    weak = record([0.5] * 28, model="m/weak", unscored=1, failed=1)
+    apart = record([1.0], model="m/smoke", dataset_samples=30)
+    text = _Read(page(*kept([good, weak, apart]))).text
+
+    assert "m/good stands first with quality 0.900 [0.8" in text
+    # Both scored s000 to s027: 0.5 against (9 * 2.7 + 0.9) / 28 = 0.9
+    assert "m/weak is 0.400 lower" in text
+    assert "p < 0.001" in text
+    # 28 values of 0.5 and a failure are 14 / 29; with the unscored sample at 0 or 1, 14 / 30 or 15 / 30
+    assert "0.483" in text
+    assert "0.467 to 0.500" in text
+    assert "endpoint error 1" in text
+    assert "refusal 1" in text
+    assert "1 of 30 samples" in text
+    assert "with changes" in text
+    assert "abcdef012345" in text
+    assert "0.3.285" in text
+    assert "toy v=1" in text
+    assert "sha256:0123" in text
+    assert "What these figures do not mean" in text
+    assert "Faithful is not correct" in text
+    assert "t000" in text, "the unscored sample is named"
+
+
+def test_a_tie_is_said_to_be_one() -> None:
+    files = kept([record([0.5, 0.6, 0.7, 0.8], model="m/a"), record([0.6, 0.5, 0.8, 0.71], model="m/b")])
+    assert "Not told apart from it at 5%: m/a" in _Read(page(*files)).text
+
+
+def test_how_far_a_judge_is_believed() -> None:
+    by = {"task": "calibration", "metric": "kappa", "signature_key": "rubric"}
+    judged: dict[str, Any] = {
+        "grader": "j/judge",
+        "graded": True,
+        "calibrated_by": by,
+        "signature": "toy rubric=r1",
+    }
+    calibration = record(
+        [0.6, 0.7, 0.8], model="j/judge", task="calibration", signature="c rubric=r1", headline="kappa"
+    )
+    rows = [row.model_copy(update={"values": {"kappa": row.values["quality"]}}) for row in calibration.rows]
+    calibration = calibration.model_copy(
+        update={"rows": rows, "metrics": {"kappa": MetricFacts(range=(-1, 1))}}
+    )
+    other = record([0.4, 0.5, 0.7], model="m/b", **(judged | {"grader": "j/other"}))
+    own = record([0.3, 0.5, 0.7], model="j/small", **judged)
+    text = _Read(page(*kept([record([0.5, 0.6, 0.7], model="m/a", **judged), other, own, calibration]))).text
+    ranking = text.partition("Ranking")[2].partition("Difference")[0]
+    assert "judge and people: kappa" in ranking
+    assert "0.70 [" in ranking
+    assert "uncalibrated" in ranking
+    assert "graded by j/judge" in ranking
+    assert "Graded by themselves or by a model of their own maker: j/small." in text
+
+
+def test_what_is_undefined_reads_so_and_the_file_is_whole() -> None:
+    source = page(*kept([record([None, None], model="m/none"), record([0.4], model="m/single")]))
+    text = _Read(source).text
+    assert "n/a" in text
+    assert not re.search(r"\bnan\b", source, re.IGNORECASE)
+    assert "[n/a]" in text, "one sample has no interval"
+
+
+def test_less_is_better_lists_the_greatest_first() -> None:
+    facts = {"quality": MetricFacts(range=(0, 1), higher_is_better=False)}
+    values = {"m/a": [0.1, 0.9, 0.2], "m/b": [0.3, 0.95, 0.4]}
+    text = _Read(page(*kept(record(these, model=name, metrics=facts) for name, these in values.items()))).text
+    assert "Less is better." in text
+    assert "m/a stands first" in text
+    hard = text.partition("over all runs")[2]
+    assert hard.index("s001") < hard.index("s002") < hard.index("s000")
+
+
+def test_names_stay_text() -> None:
+    hostile = record(
+        [0.2, 0.4, 0.6], model=QUOTED, grader=HOSTILE, params={HOSTILE: QUOTED}, failed=1, dataset_samples=4
+    )
+    turned = record([0.2, 0.5, 0.6, 0.7], model="m/\u202etxet\x00")
+    read = _Read(page(*kept([with_ids(hostile, {0: HOSTILE, 3: QUOTED}), turned])))
+    assert HOSTILE in read.text
+    assert QUOTED in read.text
+    assert "\u202e" not in read.text
+    tags = {tag for tag, _ in read.elements}
+    assert not tags & {"script", "img", "iframe", "object", "form", "base"}
+    for tag, attributes in read.elements:
+        assert not any(name.startswith("on") or name == "style" for name in attributes), tag
+        for name in ("src", "href"):
+            assert (attributes.get(name) or "#").startswith(("#", "data:,")), attributes
+
+
+def test_no_text_of_a_note() -> None:
+    run(toy([{"quality": 0.2}, {"quality": 0.9}, Score.unscored(reason="grader_failed")]))
+    assert len(settle()) == 1
+    source = page()
+    assert "grader failed 1" in source
+    assert CANARY not in source
+
+
+def test_chosen_runs_by_name_and_log() -> None:
+    log = run(toy([{"quality": 0.2}, {"quality": 0.9}], signature="toy v=2"))
+    settle()
+    kept([record([0.5, 0.7], model="m/other")], str(locate().spool))
+    text = _Read(page("m/other", log.location, log.location)).text
+    assert "2 runs on 2 boards" in text, "other data, so a board of its own; and the same run only once"
+    assert "in no registry" in text
+    assert text.count("Not comparable with the first board") == 1
+
+    missing = invoke("m/nobody")
+    assert missing.exit_code == 2
+    assert "no such run" in missing.output
+    assert invoke("--task", "nothing").exit_code == 2
+
+
+def test_nothing_is_left_behind_where_nothing_can_be_shown(folder: Path) -> None:
+    result = invoke()
+    assert result.exit_code == 2
+    assert "holds no results" in result.output
+    assert list(folder.iterdir()) == []
+    Path("report.html").mkdir()
+    assert invoke().exit_code == 2
+
+
+def test_axes_are_round_and_stay_within_what_there_can_be() -> None:
+    assert axis_over([0.09, 0.93], (0, 1)).ticks == (0, 0.25, 0.5, 0.75, 1)
+    near = axis_over([0.91, 0.94, float("nan")], (0, 1))
+    assert near.low > 0.85
+    assert near.high <= 1
+    assert axis_over([3.4, 5.9], (1, 10)).ticks == (3, 4, 5, 6)
+    assert axis_over([]).at(0.5) == "50.00%"
+    assert axis_over([0.5, 0.5]).low < 0.5 < axis_over([0.5, 0.5]).high
+
+
+def test_markup_escapes_all_but_itself() -> None:
+    inner = element("b", "<&>\"'")
+    assert inner == "<b>&lt;&amp;&gt;&quot;&#x27;</b>"
+    assert (
+        element("p", inner, None, 3, title='"', hidden=True, id=None)
+        == f'<p title="&quot;" hidden>{inner}3</p>'
+    )
+    assert breakable("a/b<c of 7") == "a/<wbr>b&lt;c of 7"
+    assert breakable("x" * 41) == f"{'x' * 20}<wbr>{'x' * 20}<wbr>x"
+    assert breakable("") == ""
+    assert escaped("\ud800\u202e\x07") == "\ufffd" * 3
+
+
+def test_in_a_browser(folder: Path) -> None:
+    page(*kept(many(20)))
+    file = folder / "report.html"
+    assert file.stat().st_size < 400_000
+    with browser(folder) as window:
+        for width in (360, 1200):
+            window.size(width)
+            window.requests.clear()
+            window.open(file.as_uri())
+            window.run("document.querySelectorAll('details').forEach(one => one.open = true)")
+            assert window.requests == [file.as_uri()], "the report loads nothing"
+            assert window.run("[innerWidth, document.documentElement.scrollWidth]") == [width, width]
+            outside = window.run(
+                "[...document.querySelectorAll('body *')].filter(one => !one.closest('.scroll, svg, .skip') &&"
+                f" one.getBoundingClientRect().right > {width}).map(one => one.outerHTML.slice(0, 80))"
+            )
+            assert outside == [], "only tables are wider than the page, each in its own box"
+            tracks = window.run("[...document.querySelectorAll('.track')].map(one => one.clientWidth)")
+            assert min(tracks) > 200
+        assert window.run("document.querySelectorAll('script, img').length") == 0
+        assert window.run("getComputedStyle(document.body).maxWidth") == "1088px", (
+            "the style is let in by its hash"
+        )
+        assert HOSTILE in window.text()
+        light = window.run("getComputedStyle(document.body).backgroundColor")
+        window.size(1200, dark=True)
+        assert window.run("getComputedStyle(document.body).backgroundColor") != light
+        for dark in (False, True):
+            window.size(1200, dark=dark)
+            assert json.loads(window.run(_CONTRAST)) == []
+        named = "[...document.querySelectorAll('svg[role=img]')].every(one => one.getAttribute('aria-label').length > 9)"
+        assert window.run(named)
+        assert window.run(
+            "[...document.querySelectorAll('th')].every(one => ['col', 'row'].includes(one.scope))"
+        )
+        assert window.problems == []
+
+
+# Texts whose colour stands out too little from what is behind them: under 4.5 to 1 (WCAG 2, level AA).
+_CONTRAST = """
+(() => {
+  const light = c => { const [r, g, b] = c.match(/[\\d.]+/g).slice(0, 3).map(Number).map(v => v / 255)
+      .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b };
+  const behind = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
+    if (!/, 0\\)$/.test(c)) return c } return 'rgb(255, 255, 255)' };
+  const found = new Set();
+  for (const e of document.querySelectorAll('body *')) {
+    if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
+    const style = getComputedStyle(e);
+    const pair = [light(e.namespaceURI.endsWith('svg') ? style.fill : style.color), light(behind(e))].sort();
+    if ((Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05) < 4.5) found.add(e.tagName + '.' + e.className);
+  }
+  return JSON.stringify([...found]);
+})()
+"""
