@@ -6,21 +6,31 @@ from itertools import chain
 
 from inspecting import ROOT
 
+from clinical_evals import tasks
 from clinical_evals.cli import _COMMANDS
 from clinical_evals.grounding.attacks import ATTACKS
 from clinical_evals.grounding.evidence import REASONS
+from clinical_evals.ontology.figures import FIGURES, GAP, INVALID
 from clinical_evals.replay import bundled_fixtures
+from clinical_evals.summary.figures import OVERALL
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = README + "".join(page.read_text(encoding="utf-8") for page in sorted(ROOT.glob("docs/*.md")))
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def test_every_name_a_user_meets_is_in_the_readme() -> None:
-    names = [*REASONS, *ATTACKS, *(f"clinical-evals {command}" for command in _COMMANDS)]
+    names = [f"clinical-evals {command}" for command in _COMMANDS]
     names += [f"replay/{name}" for name in bundled_fixtures()]
-    names += ["published_score", "strict_score", "recall", "grounded_f1", "injection_success"]
+    names += [f"`{task}`" for task in tasks.__all__]
+    names += ["published_score", "strict_score", "recall", "grounded_f1", "injection_success", *REASONS]
     assert [name for name in names if name not in README] == []
-    assert "@@" not in README
+
+
+def test_every_attack_and_figure_is_in_the_docs() -> None:
+    names = [*ATTACKS, *FIGURES, *GAP, *INVALID, OVERALL, "fact_support", "fact_f1", "token_f1", "soap_f1"]
+    assert [name for name in names if name not in DOCS] == []
+    assert "@@" not in DOCS
 
 
 def test_every_dependency_has_its_reason() -> None:
@@ -33,7 +43,7 @@ def test_every_dependency_has_its_reason() -> None:
 
 
 def test_paths_named_in_the_readme_exist() -> None:
-    paths = re.findall(r"(?:datasets|tasks|scorers|src|benchmarks)/[\w./-]+\.\w+", README)
+    paths = re.findall(r"(?:datasets|tasks|scorers|src|benchmarks|docs)/[\w./-]+\.\w+", DOCS)
     assert paths
     assert [path for path in paths if not (ROOT / path).exists()] == []
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from clinical_evals.cli_registry import HOW_TO_FILL, open_registry
-from clinical_evals.registry.layouts import FORMATS
+from clinical_evals.registry.layouts import FORMATS, WIDTH
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -76,7 +76,7 @@ def leaderboard(
     metrics = sorted({name for run in shown for name in run.figures})
     if metric is not None and shown and metric not in metrics:
         _fail(f"--by {metric}: no run has this metric. Choose from: {', '.join(metrics)}")
-    width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
+    width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
     if history is not None:
         model = None if history == _ALL_MODELS else history
         click.echo(_history(runs, task, metric, model, layout, width, plot))

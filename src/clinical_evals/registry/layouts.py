@@ -8,7 +8,7 @@ from dataclasses import dataclass
 FORMATS = ("table", "json", "csv", "md", "html")
 """How boards and histories can be written."""
 
-WIDTH = 100
+WIDTH = 110
 """Columns of a table that is not shown in a terminal."""
 
 

@@ -21,7 +21,7 @@ from clinical_evals.registry.layouts import (
 from clinical_evals.registry.leaderboard import Board, Place
 from clinical_evals.registry.runs import RunView
 
-_LEAST_NAME = 16
+_LEAST_NAME = 20
 """Names of models are folded to no less than this."""
 _AGREEMENT = "judge agreement"
 _WITH_INTERVAL = len("0.000 [0.00, 0.00]")
