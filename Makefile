@@ -14,30 +14,28 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 # All tasks on the three replayed models, into the registry, then the leaderboard.
-REPLAYED := grounding decomposition code_set judge_calibration
+REPLAYED := $(patsubst %,tasks/%.py,grounding decomposition code_set judge_calibration)
 METHODS  := bm25 hybrid bm25_descendants best
 EVAL     := $(BIN)/inspect eval
 QUIET    := --display none --log-dir logs > /dev/null
 demo: $(READY)
 	@for model in faithful overreaching gaming; do \
-	  for task in $(REPLAYED); do \
-	    echo "$$task: replay/$$model"; \
-	    $(EVAL) tasks/$$task.py --model replay/$$model $(QUIET) || exit 1; \
-	  done; \
-	  echo "summary: replay/$$model, judged by replay/faithful"; \
+	  echo "replay/$$model: grounding, decomposition, code_set, judge_calibration"; \
+	  $(EVAL) $(REPLAYED) --model replay/$$model $(QUIET) || exit 1; \
+	  echo "replay/$$model, judged by replay/faithful: summary"; \
 	  $(EVAL) tasks/summary.py --model replay/$$model --model-role grader=replay/faithful $(QUIET) || exit 1; \
 	done
 	@for method in $(METHODS); do \
-	  echo "retrieval: $$method"; \
+	  echo "$$method: retrieval"; \
 	  $(EVAL) tasks/retrieval.py --model none -T method=$$method $(QUIET) || exit 1; \
 	done
 	@$(BIN)/clinical-evals leaderboard
 
 test: lint typecheck
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-all: lint typecheck
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 lint: $(READY)
 	$(BIN)/ruff check
@@ -58,6 +56,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/spans.py
 	$(BIN)/python benchmarks/context.py
 	$(BIN)/python benchmarks/score_cohort.py
+	$(BIN)/python benchmarks/retrieval.py
+	$(BIN)/python benchmarks/facts.py
+	$(BIN)/python benchmarks/leaderboard.py
 	$(BIN)/python benchmarks/registry_overhead.py
 
 ui: $(READY)

@@ -173,7 +173,13 @@ def test_every_task_is_looked_at() -> None:
     assert sorted(TASKS) == sorted(clinical_evals.tasks.__all__)
 
 
-@pytest.mark.parametrize("task", TASKS)
+# One task a kind of data in every run; the others take a minute more.
+QUICK = ("grounding", "summary", "code_set")
+
+
+@pytest.mark.parametrize(
+    "task", [pytest.param(task, marks=[] if task in QUICK else pytest.mark.slow) for task in TASKS]
+)
 def test_no_text_and_no_key_leaves_the_machine(task: str, server: Server, tmp_path: Path) -> None:
     # Nobody listens at this registry, so everything is in the spool first.
     gone = f"http://user:{KEYS['other']}@127.0.0.1:9"

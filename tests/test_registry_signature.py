@@ -195,7 +195,8 @@ def test_a_byte_of_code_or_table_changes_the_signature(
     package.mkdir()
     for file in ("__init__.py", "rules.py", "words.csv", "weights.json", "prompts.py"):
         (package / file).write_text("1\n", encoding="utf-8")
-    monkeypatch.setattr(resources, "files", lambda name: tmp_path / name)
+    real = resources.files
+    monkeypatch.setattr(resources, "files", lambda name: package if name == "toyrules" else real(name))
     seen = set()
     for file in ("rules.py", "words.csv", "weights.json", "added.py", "prompts.py"):
         code_digest.cache_clear()
