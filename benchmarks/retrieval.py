@@ -26,9 +26,8 @@ def main() -> None:
     open_vocabulary().close()  # builds it, where it is not built yet
     con = open_vocabulary()
     found: list[Hierarchy] = []
-    print(
-        f"vocabulary opened and its hierarchy loaded: {seconds(lambda: found.append(load_hierarchy(con))):.2f} s"
-    )
+    took = seconds(lambda: found.append(load_hierarchy(con)))
+    print(f"hierarchy of the vocabulary loaded: {took:.2f} s")
     retriever: list[BestRetriever] = []
     print(f"index of `best`: {seconds(lambda: retriever.append(BestRetriever.over(con))):.2f} s")
     cohorts = load_benchmark_cohorts(con, "ccsr")
