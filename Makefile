@@ -58,6 +58,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/score_cohort.py
 	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python benchmarks/facts.py
+	$(BIN)/python benchmarks/gate.py
 	$(BIN)/python benchmarks/leaderboard.py
 	$(BIN)/python benchmarks/registry_overhead.py
 
