@@ -61,6 +61,7 @@ def test_killed_anywhere_and_every_finished_eval_is_there_once(rounds: int, fold
     assert {one.data.tags["complete"] for one in found} == {"true"}
 
 
+@pytest.mark.slow
 def test_eight_evals_at_once_on_one_sqlite_lose_nothing(folder: Path) -> None:
     script = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom registry_toys import run, toy\n"
     script += "child = [os.fork() for _ in range(3)]\n"  # eight processes

@@ -148,7 +148,7 @@ def test_tables_fit_and_show_what_a_number_rests_on() -> None:
         results.append(result.model_copy(update={"grader": "judge"}))
     spool(results)
     text = invoke().stdout
-    assert max(map(len, text.splitlines())) <= 100
+    assert max(map(len, text.splitlines())) <= 110
     for expected in ("0.500 [", "judge", "3/3", "33%", "truncated", "failed: refusal 1", "scorer: toy v=1"):
         assert expected in text
     markdown = invoke("--format", "md").stdout
@@ -282,7 +282,7 @@ def test_the_file_is_read_as_mlflow_reads_it(folder: Path) -> None:
 
 def test_a_table_is_as_wide_as_its_terminal(folder: Path) -> None:
     spool([record([0.5, 1.0], model="vendor/" + "long-" * 20)])
-    assert max(map(len, invoke().stdout.splitlines())) <= 100
+    assert max(map(len, invoke().stdout.splitlines())) <= 110
     command = [sys.executable, "-c", "from clinical_evals.cli import main; main()", "leaderboard"]
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 64, 0, 0))

@@ -55,6 +55,7 @@ def behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 
 
 @pytest.mark.parametrize("trouble", ["down", "slow", "500", "midway"])
+@pytest.mark.slow
 def test_no_eval_waits_for_a_server_in_trouble(
     trouble: Trouble, behind: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +80,7 @@ def test_no_eval_waits_for_a_server_in_trouble(
     assert len(read_runs(connect(locate()), f"toy-{trouble}")) == 1
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_at_any_call_gets_the_result_once(
     behind: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +140,7 @@ def test_the_page_gives_a_server_that_works(team: Team) -> None:
 
 
 @needs_postgres
+@pytest.mark.slow
 def test_without_the_password_nothing_is_sent_and_nothing_lost(
     team: Team, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +158,7 @@ def test_without_the_password_nothing_is_sent_and_nothing_lost(
 
 
 @needs_postgres
+@pytest.mark.slow
 def test_a_fuller_result_of_another_user_takes_the_place_of_an_interrupted_one(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,6 +176,7 @@ def test_a_fuller_result_of_another_user_takes_the_place_of_an_interrupted_one(
 
 
 @needs_postgres
+@pytest.mark.slow
 def test_two_folders_that_send_the_same_results_at_once_leave_one_of_each(
     team: Team, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +197,7 @@ def test_two_folders_that_send_the_same_results_at_once_leave_one_of_each(
 
 
 @needs_postgres
+@pytest.mark.slow
 def test_evals_while_the_server_is_killed_lose_nothing(
     team: Team, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
