@@ -80,12 +80,15 @@ def _recount_row(
 ) -> tuple[list[Mismatch], int]:
     where = row.sample if row.epoch == 1 else f"{row.sample} (epoch {row.epoch})"
     if row.status == "failed":
-        # What the model did not answer counts 0 by rule, or 1 on a scale from 1, whatever the formula.
+        # What the model did not answer counts 0 by rule, or 1 on a scale from 1; a loss that it caused, such
+        # as a whole baseline, follows from the counts as ever.
         least = {name: max(0.0, facts.range[0]) for name, facts in facts_of.items() if facts.range}
         wrong = [
             Mismatch(where, name, value, least.get(name, 0.0))
             for name, value in row.values.items()
-            if value is not None and value != least.get(name, 0.0)
+            if value is not None
+            and value != least.get(name, 0.0)
+            and not (name in formulas and _equal(value, evaluate(name, formulas, row.counts)))
         ]
         return wrong, len(row.values)
     mismatches, checked = [], 0
