@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSpec
 
 PATIENCE = 0.5
-"""Seconds that a run waits at most at its end, so that its results have mostly arrived when it returns."""
-_SHARE_OF_RUN = 0.01
+"""Seconds that a long run waits at most at its end, so that its results have mostly arrived."""
+_LONG_RUN = 60.0
+"""Seconds after which opening the registry beside the run costs it less than 2%."""
 
 _children: list["subprocess.Popen[bytes]"] = []
 
@@ -38,6 +39,10 @@ class _Run:
     specs: dict[str, "EvalSpec"] = field(default_factory=dict)
     rows: dict[str, dict[tuple[str, int], SampleRow]] = field(default_factory=dict)
     kept: list[Path] = field(default_factory=list)
+
+    def lasts(self) -> float:
+        """Return the seconds since the run began."""
+        return time.monotonic() - self.began
 
 
 @hooks(
@@ -57,14 +62,12 @@ class RegistryHook(Hooks):
             self._runs[data.run_id] = _Run(locate(folder), folder)
 
     async def on_task_start(self, data: TaskStart) -> None:
-        """Start collecting, and start the child that opens the registry meanwhile."""
+        """Start collecting."""
         run = self._runs.get(data.run_id)
         if run is None or not _wanted(data.spec):
             return
         run.specs[data.eval_id] = data.spec
         run.rows[data.eval_id] = {}
-        if run.child is None:
-            run.child = _start_sender(run.folder)
 
     async def on_sample_end(self, data: SampleEnd) -> None:
         """Read ids and numbers off a finished sample."""
@@ -73,6 +76,8 @@ class RegistryHook(Hooks):
             return
         row = sample_row(data.sample)
         run.rows[data.eval_id][row.sample, row.epoch] = row
+        if run.child is None and run.lasts() > _LONG_RUN:
+            run.child = _start_sender(run.folder)
 
     async def on_task_end(self, data: TaskEnd) -> None:
         """Keep the result."""
@@ -91,7 +96,7 @@ class RegistryHook(Hooks):
             _keep(_interrupted(run.specs[eval_id]), run)
         if run.child is not None and run.child.stdin is not None:
             run.child.stdin.close()
-        until = time.monotonic() + min(PATIENCE, _SHARE_OF_RUN * (time.monotonic() - run.began))
+        until = time.monotonic() + (PATIENCE if run.lasts() > _LONG_RUN else 0)
         while any(path.exists() for path in run.kept) and time.monotonic() < until:
             await anyio.sleep(0.02)
         waiting = [path for path in run.kept if path.exists()]
@@ -166,6 +171,8 @@ def _start_sender(folder: Path) -> "subprocess.Popen[bytes] | None":
 
 def _poke(run: _Run) -> None:
     """Tell the child that there is something to send; if it has died, the spool still has it."""
+    if run.child is None:
+        run.child = _start_sender(run.folder)
     if run.child is None or run.child.stdin is None:
         return
     try:

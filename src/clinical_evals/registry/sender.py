@@ -1,7 +1,8 @@
 """The child process that brings results into MLflow, so that no eval waits for it.
 
-It opens the registry while the eval runs. Each line on its standard input, and the end of it, means that
-there is something in the spool. It ends by itself when its parent has ended, and dies for nothing else.
+It is started when the first result is kept, or during a long run, to open the registry meanwhile. Each line
+on its standard input, and the end of it, means that there is something in the spool. It ends by itself when
+its parent has ended, and dies for nothing else.
 """
 
 import os
