@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from clinical_evals.tasks import summary
 from inspect_ai import eval as inspect_eval
-from registry_toys import all_runs, end_senders, settle
+from registry_toys import all_runs, settle
 
 from clinical_evals.cli import cli
 from clinical_evals.judging import judge_step
@@ -93,20 +92,11 @@ def judged_run(folder: Path, name: str, answers: list[str]) -> None:
     assert log.status == "success"
 
 
-@pytest.fixture
-def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    monkeypatch.delenv("CLINICAL_EVALS_REGISTRY", raising=False)
-    yield tmp_path
-    end_senders()
-
-
-def test_report_s09_a_judge_that_cannot_be_read_is_unscored_and_bounds_the_mean(registry: Path) -> None:
+def test_report_s09_a_judge_that_cannot_be_read_is_unscored_and_bounds_the_mean(folder: Path) -> None:
     case = report("REP-S09")
     names = list(case["input"]["runs"])
     for name in names:
-        judged_run(registry, name, case["input"]["runs"][name]["judge_answers"])
+        judged_run(folder, name, case["input"]["runs"][name]["judge_answers"])
     runs = {run.model: run for run in settle()}
     ranked = {place.run.model for board in build_boards(runs.values()) for place in board.places}
     for name in names:
@@ -122,10 +112,10 @@ def test_report_s09_a_judge_that_cannot_be_read_is_unscored_and_bounds_the_mean(
         assert (name in ranked) == expected["comparable"]
 
 
-def test_report_s15_a_name_with_an_ampersand_is_stored_and_shown(registry: Path) -> None:
+def test_report_s15_a_name_with_an_ampersand_is_stored_and_shown(folder: Path) -> None:
     case = report("REP-S15")
     expected = case["expected"]
-    judged_run(registry, "S15", [case["input"]["judge_answer"]])
+    judged_run(folder, "S15", [case["input"]["judge_answer"]])
     (run,) = settle()
     (stored,) = all_runs()
     assert stored.info.status == expected["run_status"]

@@ -7,7 +7,6 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,19 +24,10 @@ from clinical_evals.registry.runs import read_runs
 from clinical_evals.registry.spool import keep, kept, waiting
 from clinical_evals.registry.store import connect
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 HERE = Path(__file__).parent
 COMMAND = [sys.executable, "-c", "from clinical_evals.cli import main; main()"]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Run each test in a folder of its own, with the default registry."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    for name in ("MLFLOW_TRACKING_URI", "CLINICAL_EVALS_REGISTRY"):
-        monkeypatch.delenv(name, raising=False)
-    yield tmp_path
-    end_senders()
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks processes up in /proc")

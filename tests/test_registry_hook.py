@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,7 +20,7 @@ from inspect_ai import eval as inspect_eval
 from inspect_ai import eval_retry
 from inspect_ai.model import get_model
 from inspect_ai.scorer import Score
-from registry_toys import CANARY, all_runs, end_senders, everything_under, prompted, run, settle, toy
+from registry_toys import CANARY, all_runs, everything_under, prompted, run, settle, toy
 
 from clinical_evals.cli_registry import import_
 from clinical_evals.registry import hook
@@ -31,16 +30,7 @@ from clinical_evals.registry.location import locate
 from clinical_evals.registry.logs import read_log
 from clinical_evals.registry.spool import kept, read_kept
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Run each test in a folder of its own, with the default registry."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    for name in ("MLFLOW_TRACKING_URI", "CLINICAL_EVALS_REGISTRY"):
-        monkeypatch.delenv(name, raising=False)
-    yield tmp_path
-    end_senders()
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_one_run_with_exact_figures(folder: Path) -> None:

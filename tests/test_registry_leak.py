@@ -22,7 +22,7 @@ from inspect_ai import eval as inspect_eval
 from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.model import get_model
 from openai_server import FAULTS, Call, Response, Server, completion, serve
-from registry_toys import all_runs, end_senders, everything_under
+from registry_toys import all_runs, everything_under
 
 from clinical_evals.cli_registry import import_
 
@@ -207,15 +207,12 @@ def test_no_text_and_no_key_leaves_the_machine(task: str, server: Server, tmp_pa
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of its own, whose registry does not answer, and where texts are asked for."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("CLINICAL_EVALS_REGISTRY", raising=False)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     monkeypatch.setenv("CLINICAL_EVALS_LOG_TEXT", "1")
     monkeypatch.setenv("OTHER_VENDOR_TOKEN", KEYS["other"])
-    yield tmp_path
-    end_senders()
+    return folder
 
 
 def ask_about(text: str, folder: Path, server: Server) -> EvalLog:

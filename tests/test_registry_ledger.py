@@ -13,23 +13,15 @@ from inspect_ai import eval as inspect_eval
 from inspect_ai.model import get_model
 from inspect_ai.scorer import Score
 from openai_server import FAULTS, Call, Response, Server, _good, _grades, completion, failure, serve
-from registry_toys import end_senders, record, run, settle, toy
+from registry_toys import record, run, settle, toy
 
 from clinical_evals.registry.aggregate import aggregate_rows
 from clinical_evals.registry.leaderboard import build_boards
 from clinical_evals.registry.record import MetricFacts, SampleRow
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 FACTS = {"quality": MetricFacts(range=(0, 1)), "errors": MetricFacts(range=(0, 1), higher_is_better=False)}
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Run each test in a folder of its own, with the default registry."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("MLFLOW_TRACKING_URI", "CLINICAL_EVALS_REGISTRY", "CLINICAL_EVALS_LOG_TEXT"):
-        monkeypatch.delenv(name, raising=False)
-    yield tmp_path
-    end_senders()
 
 
 def without_call(row: SampleRow) -> SampleRow:

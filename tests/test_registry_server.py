@@ -32,19 +32,10 @@ from clinical_evals.registry.runs import read_runs
 from clinical_evals.registry.spool import keep, kept
 from clinical_evals.registry.store import connect
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 NO_POSTGRES = why_no_postgres()
 needs_postgres = pytest.mark.skipif(NO_POSTGRES is not None, reason=NO_POSTGRES or "")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Run each test in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    for name in ("CLINICAL_EVALS_REGISTRY", "MLFLOW_TRACKING_URI"):
-        monkeypatch.delenv(name, raising=False)
-    yield tmp_path
-    end_senders()
 
 
 @pytest.fixture(scope="module")

@@ -19,13 +19,7 @@ from clinical_evals.registry.record import MetricFacts, RunRecord, SampleRow
 from clinical_evals.registry.spool import SpoolError, keep, kept, read_kept
 from clinical_evals.registry.store import connect
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run each test in a folder of its own, with the default registry."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_killed_around_every_call_and_still_exactly_once(folder: Path) -> None:

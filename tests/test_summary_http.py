@@ -17,16 +17,8 @@ from clinical_evals.human_ratings import load_ratings
 from clinical_evals.summary.rubric import CRITERIA
 
 ACI = SHARED / "data" / "aci-bench"
+pytestmark = pytest.mark.usefixtures("unregistered")
 needs_aci = pytest.mark.skipif(not ACI.is_dir(), reason="../shared/data is not beside the checkout")
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run each test in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    monkeypatch.setenv("CLINICAL_EVALS_REGISTRY", "off")
-    return tmp_path
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +71,11 @@ def test_real_dialogues_over_http_with_every_fault_of_a_judge(
     [("refusal", "copier", "refusal"), ("empty", "copier", "no_response"), ("truncated", "copier", None)],
 )
 def test_faults_of_the_model_over_http(
-    server: Server, monkeypatch: pytest.MonkeyPatch, folder: Path, model: str, judge: str, reason: str | None
+    server: Server, monkeypatch: pytest.MonkeyPatch, unregistered: Path, model: str, judge: str, reason: str | None
 ) -> None:
     over_http(monkeypatch, server)
     log = evaluate_task(
-        summary(dataset=dialogues(folder)),
+        summary(dataset=dialogues(unregistered)),
         f"openai-api/local/{model}",
         model_roles={"grader": f"openai-api/local/{judge}"},
     )
@@ -91,11 +83,11 @@ def test_faults_of_the_model_over_http(
 
 
 def test_a_judge_whose_endpoint_fails_leaves_the_sample_unscored(
-    server: Server, monkeypatch: pytest.MonkeyPatch, folder: Path
+    server: Server, monkeypatch: pytest.MonkeyPatch, unregistered: Path
 ) -> None:
     over_http(monkeypatch, server)
-    finished = write(folder / "vendor.jsonl", [{"id": "d1", "summary": GOOD}])
-    task = summary(dataset=dialogues(folder), summaries=finished)
+    finished = write(unregistered / "vendor.jsonl", [{"id": "d1", "summary": GOOD}])
+    task = summary(dataset=dialogues(unregistered), summaries=finished)
     log = evaluate_task(
         task, "openai-api/local/copier", model_roles={"grader": "openai-api/local/unauthorized"}
     )

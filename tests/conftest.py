@@ -1,0 +1,25 @@
+"""What every test file may ask for."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from registry_toys import end_senders
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Run the test in a folder of its own, with the default registry in it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name in ("MLFLOW_TRACKING_URI", "CLINICAL_EVALS_REGISTRY", "CLINICAL_EVALS_LOG_TEXT"):
+        monkeypatch.delenv(name, raising=False)
+    yield tmp_path
+    end_senders()
+
+
+@pytest.fixture
+def unregistered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run the test in a folder of its own, without a registry unless the test switches it on."""
+    monkeypatch.setenv("CLINICAL_EVALS_REGISTRY", "off")
+    return folder
