@@ -208,3 +208,21 @@ def primock(path: Path) -> list[tuple[str, str]]:
 @pytest.mark.skipif(not PRIMOCK.exists(), reason="needs ../shared/data/primock57")
 def test_real_consultations_with_british_notes() -> None:
     assert share_flagged(primock(PRIMOCK)) < 0.15
+
+
+@pytest.mark.timeout(60)  # each took minutes or hours where time grew with the square or cube of the length
+@pytest.mark.parametrize("unit", ["5{}mg", "BP 130{}", "{}"], ids=["dose", "vital", "bare"])
+@pytest.mark.parametrize(
+    "run", [" ", "\t", "\xa0", "1", "1 ", "one ", "one two three ", "uh ", "1/", "5 kg ", "130/85 ", "1 to "]
+)
+def test_no_text_hangs_the_reader(unit: str, run: str) -> None:
+    hostile = unit.format(run * (60_000 // len(run)))
+    said = "I weigh eleven pounds, my pressure is one thirty over eighty five."
+    assert check_facts(said, f"{hostile}\nBP 130/85").facts[-1].supported
+    assert check_facts(f"{said}\n{hostile}\nTwenty milligrams.", "20 mg").facts[0].supported
+
+
+def test_a_fact_is_shown_without_the_stop_that_ends_its_sentence() -> None:
+    text = "Metformin 500\xa0mg daily. Aspirin 81 mg q.d. Zinc b.i.d., then bid."
+    shown = [text[fact.start : fact.end] for fact in read_facts(text)]
+    assert shown == ["500\xa0mg", "daily", "81 mg", "q.d.", "b.i.d.", "bid"]

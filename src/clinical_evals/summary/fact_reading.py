@@ -125,12 +125,13 @@ def _others_of(lines: list[str], written: Rewritten) -> list[OtherReading]:
             at += len(each) + 1
             line = next(wanted, None)
         old += len(each) + 1
+    ahead = iter(written.others)
+    other = next(ahead, None)
     for start, end, new in places:
-        kept += [
-            other._replace(start=other.start - start + new, end=other.end - start + new)
-            for other in written.others
-            if start <= other.start and other.end <= end
-        ]
+        while other and other.start < end:
+            if start <= other.start and other.end <= end:
+                kept.append(other._replace(start=other.start - start + new, end=other.end - start + new))
+            other = next(ahead, None)
     return kept
 
 

@@ -133,6 +133,12 @@ class _Dialogue:
                     self.bare.add(reading.value)
             if reading.open:
                 self.open.add(reading.written)
+        for places in self.places.values():
+            places.sort()
+        self._by_unit = {
+            other: sorted({Decimal(value) for value, unit in self.quantities if unit == other})
+            for _, other, _ in _CONVERSIONS
+        }
         if re.search(r"\bscale\b|\b10 being\b|\bpain\b", written.text):
             self.scales.add("10")
         self.years = {date.year for date in self.dates if date.year}
@@ -163,9 +169,14 @@ class _Dialogue:
         places = len(reading.written.partition(".")[2])
         for unit, other, factor in _CONVERSIONS:
             if reading.unit == unit:
-                for value, given in self.quantities:
-                    if given == other and round(Decimal(value) * factor, places) == Decimal(reading.value):
-                        return True
+                wanted = Decimal(reading.value)
+                known = self._by_unit.get(other, [])
+                # A step of the last place around it, so that only a few are rounded.
+                step = Decimal(1).scaleb(-places)
+                first = bisect_left(known, (wanted - step) / factor)
+                last = bisect_right(known, (wanted + step) / factor)
+                if any(round(value * factor, places) == wanted for value in known[first:last]):
+                    return True
         return False
 
     def _has_pair(self, reading: Reading) -> bool:
@@ -175,11 +186,12 @@ class _Dialogue:
                 return True
             fraction = plain_number(round(Decimal(above) / Decimal(below), 2)) if int(below) else ""
             return int(below) in (2, 4) and fraction in self.bare
-        return any(
-            0 < second - first < _PAIR_REACH
-            for first in self.places.get(above, ())
-            for second in self.places.get(below, ())
-        )
+        seconds = self.places.get(below, [])
+        for first in self.places.get(above, ()):
+            at = bisect_right(seconds, first)
+            if at < len(seconds) and seconds[at] - first < _PAIR_REACH:
+                return True
+        return False
 
 
 @lru_cache(maxsize=4)

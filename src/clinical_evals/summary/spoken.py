@@ -37,6 +37,7 @@ _ORDINALS = {
 } | {"thirtieth": 30}
 _DECADES = {f"{word[:-1]}ies": value for word, value in _TENS.items()}
 _SCALES = {"hundred": 100, "thousand": 1000, "grand": 1000, "million": 1000000}
+_MOST_SPOKEN_DIGITS = 12  # of one number, said digit by digit
 _DIGITS = {word: value for word, value in _SMALL.items() if value < 10} | {"oh": 0, "o": 0}
 
 
@@ -68,6 +69,12 @@ _NOISE = re.compile(
     r"|(?<![\w'-])[a-z]{1,9}-(?=[ \t]+(?!to\b|or\b|and\b)\w)"
 )
 
+# No fact reaches across so many blanks, and no number of a note has so many digits; patterns that try every
+# stretch of such a run would take the square or the cube of its length.
+_LONGEST_GAP = 30
+_ENDLESS = re.compile(rf"(?<=[ \t])[ \t]{{{_LONGEST_GAP},}}(?=[ \t])|\d{{31,}}")
+_FILLER = "\x1f"
+
 _HALVABLE = (
     r"(?:tab|tablet|pill|cap|capsule|pack|packet|dose|hour|mile|cup|glass|bottle|litre|liter"
     r"|year|month|week|minute|teaspoon|tablespoon|milligram|mg|gram|ml|milliliter|cc|inch"
@@ -84,7 +91,9 @@ _COUPLE = re.compile(
 )
 _GLYPHS = {"½": "5", "¼": "25", "¾": "75"}
 _GLYPH = re.compile(
-    r"(\d+)?[ \t]?([½¼¾])|(?<![\w./])(?:(\d+)[ \t-])?([1-3])/([24])(?=[ \t-]*(?:" + _HALVABLE + "))"
+    r"(?:(?<!\d)(\d+)[ \t]?)?([½¼¾])|(?<![\w./])(?:(\d+)[ \t-])?([1-3])/([24])(?=[ \t-]*(?:"
+    + _HALVABLE
+    + "))"
 )
 _DOTTED = re.compile(r"(?<![\w.])(\d{1,3})[ \t]+\.[ \t]*(0 \d|\d{1,2})(?![\w.])")
 _SPLIT = re.compile(r"(?<![\w./])([12])[ \t](\d\d)(?=[ \t]*(?:over|/)(?!\w))")
@@ -138,12 +147,15 @@ def plain_number(value: Decimal | str) -> str:
     return f"{number.normalize():f}"
 
 
+_PLAIN_MARKS = str.maketrans("’\xa0\u2007\u2009\u202f", "'    ")
+
+
 def same_length_lower(text: str) -> str:
-    """Give a text in lower case, with plain apostrophes; places do not move."""
+    """Give a text in lower case, with plain apostrophes and spaces; places do not move."""
     lowered = text.lower()
     if len(lowered) != len(text):  # a few capitals grow when made small
         lowered = "".join(small if len(small := char.lower()) == 1 else char for char in text)
-    return lowered.replace("’", "'")
+    return lowered.translate(_PLAIN_MARKS)
 
 
 def rewrite(text: str) -> Rewritten:
@@ -156,6 +168,7 @@ def rewrite(text: str) -> Rewritten:
         The rewritten text, with the way back to places of `text`.
     """
     lowered = _NOISE.sub(lambda match: " " * len(match.group()), same_length_lower(text))
+    lowered = _ENDLESS.sub(lambda match: _FILLER * len(match.group()), lowered)
     pieces: list[tuple[int, int, str]] = []  # original start, end, new text
     others: list[tuple[int, int, str]] = []  # first piece, last piece, value
     for match in _RUN.finditer(lowered):
@@ -189,14 +202,6 @@ def _glyph(match: re.Match[str]) -> str:
     if match[2]:
         return f"{match[1] or 0}.{_GLYPHS[match[2]]}"
     return plain_number(Decimal(match[3] or 0) + Decimal(match[4]) / Decimal(match[5]))
-
-
-_PARTS = (
-    (("half",), _AND_A_HALF, _and_a_half),
-    (("half", "quarter"), _HALF, _half),
-    (("couple", "pair of"), _COUPLE, _couple),
-    (("½", "¼", "¾", "1/2", "1/4", "3/4"), _GLYPH, _glyph),
-)
 
 
 def _assemble(
@@ -255,7 +260,7 @@ def _read_run(
         single = after == at + 1 and words[at] in _DIGITS
         if before and value.isdigit() and int(before) < 200 and (single or len(value) == 2):
             others.append((index - 1, index, plain_number(f"{before}.{value}" if single else before + value)))
-        singles = singles + 1 if single else 0
+        singles = min(singles + 1, _MOST_SPOKEN_DIGITS) if single else 0
         if singles > 2:
             digits = "".join(piece[2] for piece in pieces[-singles:])
             others.append((index + 1 - singles, index, plain_number(digits)))

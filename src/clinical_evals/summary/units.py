@@ -138,6 +138,7 @@ _BARE = (
 )
 _ADVERB = r"(?:daily|nightly|weekly|monthly|yearly|annually)"
 _TO = r"[ \t]*(?:-|–|to|or|,|maybe|[ \t])+[ \t]*"
+_STOP = r"(?:(?<=\.[a-z])\.)?"  # of an abbreviation, not of the sentence
 _A = r"[ \t]*(?:/|,?[ \t]*(?<!\w)(?:an?|per|each|every|in an?|in the|at|during the)(?!\w))[ \t]*"
 FREQUENCY = re.compile(
     # "twice a day", "3 times weekly", "3x/week", "2-3 times a day"
@@ -153,8 +154,8 @@ FREQUENCY = re.compile(
     r"|(?P<hourly>\d{1,2})[ \t-]hourly(?!\w)"
     # "every 4-6 hours", "q6h", "every other day"
     rf"|(?:q\.?|every|each)[ \t-]*(?:(?P<every>other|single"
-    rf"|\d{{1,2}})(?:{_TO}(?P<upper>\d{{1,2}}))?[ \t-]*)?{_PERIOD.replace('(', '(?P<unit>', 1)}(?!\w)"
-    rf"|(?P<bare>{_BARE})\.?(?!\w))"
+    rf"|\d{{1,2}})(?:{_TO}(?P<upper>\d{{1,2}}))?[ \t-]*)?{_PERIOD.replace('(', '(?P<unit>', 1)}"
+    rf"{_STOP}(?!\w)|(?P<bare>{_BARE}){_STOP}(?!\w))"
 )
 """How often: "twice a day", "3x/week", "every 4-6 hours", "BID", "daily". Read by `minutes_between`."""
 
