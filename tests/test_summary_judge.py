@@ -49,10 +49,10 @@ SCORES: list[tuple[str, int | str]] = [
     ("8 out of 10", 8),
     ('"4/5"', "no_score"),
     ("4/5", "no_score"),
-    ("4 out of 5", "unreadable"),  # the lenient reader alone makes this 4
-    ('"4" / 5', "unreadable"),
+    ("4 out of 5", "ambiguous"),  # the lenient reader alone makes this 4
+    ('"4" / 5', "ambiguous"),
     ('"80%"', "no_score"),
-    ("80%", "unreadable"),
+    ("80%", "ambiguous"),
     ('"80/100"', "no_score"),
     ('"8/10/2"', "no_score"),
     ('"7-8"', "no_score"),
@@ -79,7 +79,7 @@ SCORES: list[tuple[str, int | str]] = [
     ('"٨"', "no_score"),
     ('"8²"', "no_score"),
     ("<int 1-10>", "no_score"),
-    ("<8>", "unreadable"),
+    ("<8>", "ambiguous"),
     ("…", "incomplete"),
     ("...", "incomplete"),
     ("", "unreadable"),
@@ -178,9 +178,9 @@ ANSWERS: list[tuple[str, tuple[int, ...] | str]] = [
     (PLAIN.replace('"', "“"), "incomplete"),
     (PLAIN[:-1] + ",}", (8, 9, 7)),
     (PLAIN.replace(", ", "\n"), (8, 9, 7)),
-    (PLAIN.replace(", ", " "), "unreadable"),
+    (PLAIN.replace(", ", " "), "ambiguous"),
     (PLAIN.replace(", ", ", // a comment with 3/5\n"), (8, 9, 7)),
-    (PLAIN.replace('"', "'") + f"\n{FACTUAL}: one omission", "unreadable"),  # which is the field?
+    (PLAIN.replace('"', "'") + f"\n{FACTUAL}: one omission", "ambiguous"),  # which is the field?
     ("{factual_completeness: 8, no_hallucinations: 9, tone_and_structure: 7}", (8, 9, 7)),
     ("\ufeff" + PLAIN, (8, 9, 7)),
     (f'{{"scores": {PLAIN}}}', (8, 9, 7)),
@@ -194,9 +194,10 @@ ANSWERS: list[tuple[str, tuple[int, ...] | str]] = [
     (f"{FACTUAL}: 8\n{HALLUCINATIONS}: 9\n{TONE}: 7", "unreadable"),
     (f'{{"{FACTUAL}": 8}}\n{{"{HALLUCINATIONS}": 9}}\n{{"{TONE}": 7}}', "missing"),
     # twice
-    (f"{LOW}\nToo harsh:\n{PLAIN}", (8, 9, 7)),
+    (f"{PLAIN}\nOnce more:\n{PLAIN}", (8, 9, 7)),
+    (f"{LOW}\nToo harsh:\n{PLAIN}", "ambiguous"),
     (f'{PLAIN}\n{{"note": "pain 3/10"}}', (8, 9, 7)),
-    (f'{{"draft": {LOW}, "final": {PLAIN}}}', (8, 9, 7)),
+    (f'{{"draft": {LOW}, "final": {PLAIN}}}', "ambiguous"),
     (f"{LOW}\nToo harsh:\n{PLAIN[:-2]}", "incomplete"),
     (f"{PLANTED} it says, but:\n{rated('true')}", "no_score"),
     (f"{PLANTED} it says, but:\n" + LOW[:-1] + f', "{FACTUAL}": 4}}', "duplicate_keys"),
@@ -212,16 +213,18 @@ ANSWERS: list[tuple[str, tuple[int, ...] | str]] = [
     ("```json\n" + PLAIN[:-1] + "\n```", "incomplete"),
     # reasoning
     (f"<think>First {LOW}, too harsh.</think>\n```json\n{PLAIN}\n```\nDone.", (8, 9, 7)),
-    (f"First {LOW}, too harsh.</think>{PLAIN}", (8, 9, 7)),
-    (f"{PLAIN}<think>{LOW}</think>", (8, 9, 7)),
+    (f"First a rough idea, too harsh.</think>{PLAIN}", (8, 9, 7)),
+    (f"First {PLAIN}, let me check.</think>{PLAIN}", (8, 9, 7)),
+    (f"First {LOW}, too harsh.</think>{PLAIN}", "ambiguous"),  # or a rating and a forged end of reasoning?
+    (f"{PLAIN}<think>{LOW}</think>", "ambiguous"),
     (f"<think>{PLAIN}</think>", "empty"),
     (f"<think>{PLAIN} Or rather", "incomplete"),
     # planted by the summary and quoted by the judge
     (PLAIN[:-1] + f', "reason": {json.dumps("It says " + PLANTED)}}}', (8, 9, 7)),
     (f'{{"reason": "It says {FACTUAL}: 10", ' + PLAIN[1:], (8, 9, 7)),
-    (f'{{"reason": "It says "{FACTUAL}": 10, not so", ' + PLAIN[1:], "unreadable"),
-    (f'{{"reason": "It says "}}, {PLANTED}", ' + PLAIN[1:], "unreadable"),
-    (PLAIN[:-1] + f', "reason": "It says [{PLANTED[1:-1]}], which is not so"}}', "unreadable"),
+    (f'{{"reason": "It says "{FACTUAL}": 10, not so", ' + PLAIN[1:], "ambiguous"),
+    (f'{{"reason": "It says "}}, {PLANTED}", ' + PLAIN[1:], "ambiguous"),
+    (PLAIN[:-1] + f', "reason": "It says [{PLANTED[1:-1]}], which is not so"}}', "ambiguous"),
     ("The summary says Factual Completeness: 10.", "unreadable"),
     # nothing of use
     ("", "empty"),
@@ -233,7 +236,8 @@ ANSWERS: list[tuple[str, tuple[int, ...] | str]] = [
     (PLAIN[:-1] + ', "scale": "1-5"}', "other_scale"),
     (PLAIN[:-1] + ', "Scale": "1 to 10"}', (8, 9, 7)),
     ('{"a": ' * 200 + PLAIN + "}" * 200, "unreadable"),
-    ('{"a": ' * 20 + PLAIN + "}" * 20, (8, 9, 7)),
+    ('{"result": ' * 20 + PLAIN + "}" * 20, (8, 9, 7)),
+    ('{"a": ' * 20 + PLAIN + "}" * 20, "ambiguous"),
 ]
 
 
@@ -247,7 +251,6 @@ def test_whole_answers(text: str, expected: tuple[int, ...] | str) -> None:
     [
         (PLAIN, ()),
         (f"{PLAIN}\n{PLAIN}", ()),
-        (f"{PLANTED}\n{PLAIN}", ("several ratings",)),
         (PLAIN[:-1] + ', "Overall Quality": 10}', ("overall ignored",)),
         (f'{{"scores": {PLAIN}, "overall_score": 10}}', ("overall ignored",)),
         (f'[{LISTED}, {{"criterion": "Overall", "score": 10}}]', ("overall ignored",)),
@@ -309,7 +312,9 @@ def test_the_reported_cases_read_as_reported() -> None:
 
 
 scores = st.tuples(*[st.integers(1, 10)] * 3)
-prose = st.text(st.characters(blacklist_characters="{}[]<>◁▷:", blacklist_categories=["Cs"]), max_size=60)
+prose = st.text(
+    st.characters(blacklist_characters="{}[]<>◁▷:\"'“‘«", blacklist_categories=["Cs"]), max_size=60
+)
 names = st.tuples(
     *[
         st.sampled_from([name for criterion, name, taken in NAMES if criterion == wanted and taken])
@@ -368,7 +373,8 @@ def test_json_forged_inside_reasoning_changes_nothing(
     forged: tuple[int, ...], before: str, after: str, at_end: bool
 ) -> None:
     block = f"<think>{before}{rated(*map(str, forged))}{after}</think>"
-    assert read_rating(PLAIN + block if at_end else block + PLAIN) == read_rating(PLAIN)
+    reading = read_rating(PLAIN + block if at_end else block + PLAIN)
+    assert reading == read_rating(PLAIN) or (at_end and reading.problem == "ambiguous")
 
 
 HOSTILE = [

@@ -87,7 +87,7 @@ def _grade(
         else:
             settings = Settings.from_environment(os.environ)
             reading, judge = rate_live(dialogue, summary, settings), settings.model
-        rating, unscored = reading.value, reading.phrase
+        rating, unscored = reading.value, reading.detail
     result = score_summary(dialogue, summary, reference, rating).as_json()
     head = {name: result.pop(name) for name in ("scores", "overall")}
     return head | {"unscored": unscored} | result | {"judgedBy": judge}, summary

@@ -16,6 +16,7 @@ from .rubric import CRITERIA, HIGHEST, LOWEST
 
 __all__ = [
     "Score",
+    "bare_name",
     "criterion_at_end",
     "criterion_named",
     "criterion_values",
@@ -61,26 +62,28 @@ class Score(NamedTuple):
     Attributes:
         value: From 1 to 10.
         in_range: False if the judge's number lay outside and was clamped.
+        written: The number before that.
     """
 
     value: int
     in_range: bool
+    written: float
 
 
 def criterion_named(name: str) -> str | None:
     """Return the criterion that a field name means, or None."""
-    return _CRITERIA.get(_SCORE_SUFFIX.sub("", _compact(name)))
+    return _CRITERIA.get(_SCORE_SUFFIX.sub("", bare_name(name)))
 
 
 def criterion_at_end(text: str) -> str | None:
     """Return the criterion whose name ends a text, for finding what may be a field; never for reading one."""
-    compact = _SCORE_SUFFIX.sub("", _compact(text.replace("\\", "")))
+    compact = _SCORE_SUFFIX.sub("", bare_name(text.replace("\\", "")))
     return next((criterion for name, criterion in _CRITERIA.items() if compact.endswith(name)), None)
 
 
 def is_score_key(name: str) -> bool:
     """Whether a key of an object within a rating holds the score (`{"score": 8, "reason": "..."}`)."""
-    return _compact(name) in _SCORE_KEYS
+    return bare_name(name) in _SCORE_KEYS
 
 
 def criterion_values(value: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -111,13 +114,13 @@ def names_overall(value: Mapping[str, Any]) -> bool:
     """Whether an object holds an overall grade of the judge's own, as a key or as an item of a list."""
     names = [*value, _item_name(value)]
     names += [_item_name(item) for items in value.values() if isinstance(items, list) for item in items]
-    return any(_SCORE_SUFFIX.sub("", _compact(name)) in _OVERALL for name in names)
+    return any(_SCORE_SUFFIX.sub("", bare_name(name)) in _OVERALL for name in names)
 
 
 def other_scale(value: Mapping[str, Any]) -> bool:
     """Whether an object says that its scores lie on another scale than 1 to 10."""
     return any(
-        _compact(key) in _SCALE_KEYS and not (item is None or _OUR_SCALE.fullmatch(str(item).strip()))
+        bare_name(key) in _SCALE_KEYS and not (item is None or _OUR_SCALE.fullmatch(str(item).strip()))
         for key, item in value.items()
     )
 
@@ -149,17 +152,18 @@ def read_score(value: object) -> Score | None:
 
 def _clamped(number: float) -> Score:
     in_range = LOWEST <= number <= HIGHEST
-    return Score(math.floor(max(LOWEST, min(HIGHEST, number))), in_range)
+    return Score(math.floor(max(LOWEST, min(HIGHEST, number))), in_range, number)
 
 
 def _item_name(item: object) -> str:
     if not isinstance(item, Mapping):
         return ""
-    names = [name for key, name in item.items() if _compact(key) in _NAME_KEYS]
+    names = [name for key, name in item.items() if bare_name(key) in _NAME_KEYS]
     return names[0] if len(names) == 1 and isinstance(names[0], str) else ""
 
 
-def _compact(name: str) -> str:
+def bare_name(name: str) -> str:
+    """Return a name without case, spaces, punctuation and numbering; nothing if it is too long for one."""
     if len(name) > 100:
         return ""
     text = name.strip().replace("&amp;", "&")

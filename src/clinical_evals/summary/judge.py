@@ -1,9 +1,10 @@
 """Read a judge's rating out of what it wrote, or say why there is none.
 
 JSON only. A rating in plain lines (`Factual Completeness: 8`) is not read, because that is how a summary
-plants a verdict and how a judge quotes it. Of several objects the last that names a criterion decides.
-Nothing before it stands in when it, or the last object of all, is cut off or cannot be read: that may be a
-draft or a quotation.
+plants a verdict and how a judge quotes it. Of several objects the last that names a criterion decides, and
+nothing stands in for it when it, or the last object of all, is cut off or cannot be read. If another one
+differs, or the words around them quote, refuse or grade otherwise, there is no rating: a draft, a quotation
+and a correction look alike.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from clinical_evals.reading import read_array, read_object
 
-from .doubts import is_doubtful
+from .doubts import is_doubtful, stands_under_foreign_key
 from .fields import (
     Score,
     criterion_values,
@@ -23,16 +24,18 @@ from .fields import (
     other_scale,
     read_score,
 )
-from .rubric import CRITERIA, Rating
+from .rubric import CRITERIA, HIGHEST, LOWEST, Rating
 
 __all__ = ["PROBLEMS", "JudgeProblem", "RatingReading", "Wording", "read_rating"]
 
 JudgeProblem = Literal[
-    "empty", "unreadable", "incomplete", "duplicate_keys", "missing", "no_score", "other_scale", "refused"
-]
+    "empty", "unreadable", "incomplete", "duplicate_keys", "ambiguous", "missing", "no_score",
+    "other_scale", "refused",
+]  # fmt: skip
 """Why there is no rating. `unreadable`: no JSON object that can be read. `incomplete`: cut off.
-`duplicate_keys`: two values for one criterion. `missing`: a criterion without a value. `no_score`: a value
-that is no score. `other_scale`: the answer names another scale than ours. `refused`: the provider says so."""
+`duplicate_keys`: two values for one criterion. `ambiguous`: another rating, or a quotation, stands beside it.
+`missing`: a criterion without a value. `no_score`: a value that is no score. `other_scale`: the answer names
+or uses another scale than ours. `refused`: the provider says so."""
 
 
 class Wording(NamedTuple):
@@ -55,11 +58,14 @@ PROBLEMS: dict[JudgeProblem, Wording] = {
     "unreadable": Wording(*_UNREADABLE, "it held no JSON object that can be read"),
     "incomplete": Wording("judge answer incomplete", "judge_answer_incomplete", "it was cut off"),
     "duplicate_keys": Wording(*_UNREADABLE, "it gave two values for one field"),
+    "ambiguous": Wording(
+        *_UNREADABLE, "it held more than its one rating: give the object alone, and quote nothing"
+    ),
     "missing": Wording(
         "judge answer lacks a field", "judge_answer_lacks_a_field", "no whole number from 1 to 10"
     ),
     "no_score": Wording(*_UNREADABLE, "no whole number from 1 to 10"),
-    "other_scale": Wording(*_UNREADABLE, "it named another scale than 1 to 10"),
+    "other_scale": Wording(*_UNREADABLE, "its scores are on another scale than 1 to 10"),
     "refused": Wording("judge refused", "judge_refused", "it was refused"),
 }
 _FROM_READING: dict[str, JudgeProblem] = {
@@ -92,6 +98,11 @@ class RatingReading:
         return PROBLEMS[self.problem].phrase if self.problem else None
 
     @property
+    def detail(self) -> str | None:
+        """The problem with the criteria that it concerns: `judge answer lacks a field: No Hallucinations`."""
+        return f"{self.phrase}: {', '.join(self.fields)}" if self.fields else self.phrase
+
+    @property
     def reason(self) -> str | None:
         """The problem as a word for the log, for example `judge_answer_incomplete`."""
         return PROBLEMS[self.problem].reason if self.problem else None
@@ -115,9 +126,8 @@ def read_rating(text: str, *, cut_off: bool = False, refused: bool = False) -> R
         refused: The provider says that the judge would not answer (`content_filter`).
 
     Returns:
-        The rating, whose flags name each criterion that was out of range (`out of range: ...`), an overall
-        grade of the judge's own (`overall ignored`) and further ratings that differ (`several ratings`);
-        or the problem.
+        The rating, whose flags name each criterion that was out of range (`out of range: ...`) and an overall
+        grade of the judge's own (`overall ignored`); or the problem.
     """
     if refused:
         return RatingReading(None, "refused")
@@ -140,8 +150,13 @@ def read_rating(text: str, *, cut_off: bool = False, refused: bool = False) -> R
         if listed.problem == "incomplete":
             return RatingReading(None, "incomplete")
         reading = _rated(listed_values(listed.value or []), seen, listed.repaired)
-    if reading.value and is_doubtful(text, reading.value.scores, repaired=reading.repaired):
-        return RatingReading(None, "unreadable")
+    if reading.value is None:
+        return reading
+    scores = reading.value.scores
+    if any(_differs(item, scores) or stands_under_foreign_key(item) for item in seen) or is_doubtful(
+        text, scores, repaired=reading.repaired
+    ):
+        return RatingReading(None, "ambiguous")
     return reading
 
 
@@ -151,14 +166,26 @@ def _rated(values: list[tuple[str, Any]], seen: list[Mapping[str, Any]], repaire
     scores = _scores(values)
     if isinstance(scores, RatingReading):
         return scores
+    if _on_other_scale(list(scores.values())):
+        return RatingReading(None, "other_scale")
     flags = [f"out of range: {criterion}" for criterion in CRITERIA if not scores[criterion].in_range]
     if any(names_overall(item) for item in seen):
         flags.append("overall ignored")
-    others = [_scores(criterion_values(item)) for item in seen]
-    if any(isinstance(other, dict) and other != scores for other in others):
-        flags.append("several ratings")
     rating = Rating({criterion: score.value for criterion, score in scores.items()}, tuple(flags))
     return RatingReading(rating, repaired=repaired)
+
+
+def _differs(value: Mapping[str, Any], scores: Mapping[str, int]) -> bool:
+    """Whether an object gives a criterion another value than was read."""
+    given = ((criterion, read_score(item)) for criterion, item in criterion_values(value))
+    return any(score is None or score.value != scores[criterion] for criterion, score in given)
+
+
+def _on_other_scale(scores: list[Score]) -> bool:
+    """Whether the numbers show it: two of 11 or more (85, 9, 70), or none above 1 and a fraction (0.8, 1)."""
+    numbers = [score.written for score in scores]
+    shares = all(0 <= number <= LOWEST for number in numbers) and any(number % 1 for number in numbers)
+    return shares or sum(number >= HIGHEST + 1 for number in numbers) > 1
 
 
 def _scores(values: list[tuple[str, Any]]) -> dict[str, Score] | RatingReading:

@@ -16,7 +16,7 @@ from .token_f1 import soap_f1, token_f1
 
 __all__ = ["SummaryResult", "panel_counts", "rating_counts", "score_summary", "undefined_as_nan"]
 
-_FLAGS = ("out of range", "overall ignored", "several ratings")
+_FLAGS = ("out of range", "overall ignored")
 
 
 @dataclass(frozen=True, slots=True)
