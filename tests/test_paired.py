@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import permutation_test
 
-from clinical_evals.paired import compare_paired, gate_paired, holm, mcnemar_p, sign_flip_p
+from clinical_evals.paired import compare_paired, gate_paired, gate_with_gaps, holm, mcnemar_p, sign_flip_p
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +58,35 @@ def test_nothing_to_compare_is_nan_and_what_is_no_number_is_refused() -> None:
         compare_paired([math.nan], [1.0])
     with pytest.raises(ValueError, match="one entry a pair"):
         compare_paired([1.0], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("wrong", [{"margin": 1}, {"margin": math.inf}, {"margin": 0}, {"margin": math.nan},
+                                   {"alpha": 0}, {"alpha": 0.51}, {"alpha": math.nan}, {"width": math.inf}])  # fmt: skip
+def test_a_gate_that_could_not_fail_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        gate_paired([1.0] * 9, [1.0] * 9, **({"margin": 0.1, "width": 1.0} | wrong))
+
+
+@given(
+    st.lists(st.floats(0, 1) | st.just(math.nan), min_size=2, max_size=30), st.floats(0.01, 0.5), st.data()
+)
+def test_whatever_is_missing_no_answer_turns(
+    candidate: list[float], margin: float, data: st.DataObject
+) -> None:
+    base = [0.5] * len(candidate)
+    answer = gate_with_gaps(base, candidate, margin=margin, limits=(0, 1))
+    filled = [data.draw(st.sampled_from([0.0, 1.0])) if math.isnan(one) else one for one in candidate]
+    truth = 0.5 - sum(filled) / len(filled)
+    assert answer.missing == sum(map(math.isnan, candidate))
+    assert not (answer.verdict == "pass" and truth >= margin)
+    assert not (answer.verdict == "fail" and truth <= margin)
+
+
+def test_equal_pairs_say_how_many_would_decide() -> None:
+    needed = gate_paired([1.0] * 64, [1.0] * 64, margin=0.01, width=1).needed
+    assert needed is not None
+    assert gate_paired([1.0] * needed, [1.0] * needed, margin=0.01, width=1).verdict == "pass"
+    assert needed < 500
 
 
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=30), st.floats(0.01, 0.5))

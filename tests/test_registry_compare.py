@@ -26,22 +26,32 @@ def ask(*arguments: str) -> Result:
     return CliRunner().invoke(cli, arguments)
 
 
-@pytest.fixture
-def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A registry with a few runs, in the current folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    location = locate()
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose registry has a few runs."""
+    folder = tmp_path_factory.mktemp("filled")
+    location = locate(folder, {})
     for one in (
         record(BETTER, model="m/good"),
         record(WORSE, model="m/bad"),
         record([*BETTER[:-2], None, BETTER[-1]], model="m/gaps", unscored=3, cause="grader failed"),
         record(BETTER, model="m/other-rules", signature="toy v=2 prompt=abc"),
         record(BETTER[:5], model="m/good", eval_id="earlier", created="2025-01-01T00:00:00+00:00"),
+        record(BETTER, model="m/same"),
+        record(BETTER[:-9], model="m/silent", unscored=9),
+        record(BETTER[:-9], model="m/unfinished", dataset_samples=80),
     ):
         keep(one, location.spool)
-    assert Deliverer(location).drain(wait=30).sent == 5
-    return tmp_path
+    assert Deliverer(location).drain(wait=30).sent == 8
+    return folder
+
+
+@pytest.fixture
+def registry(filled: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run a test in that folder."""
+    monkeypatch.chdir(filled)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return filled
 
 
 def test_two_models_are_compared_by_name(registry: Path) -> None:
@@ -66,6 +76,7 @@ def test_what_is_not_paired_or_not_scored_is_named_and_counted(registry: Path) -
     assert "Only in the second run: 3 (t000, t001, t002)" in shown
     assert "(1 not defined)" in shown
     twice = json.loads(ask("compare", "m/gaps", "m/gaps", "--json").stdout)
+    assert twice["same_run"] is True
     assert twice["unscored"][0] == {
         "sample": "t000",
         "epoch": 1,
@@ -84,16 +95,58 @@ def test_runs_that_are_not_on_one_scale_say_what_differs(registry: Path) -> None
 
 
 def test_a_gate_gives_three_answers_and_their_exit_codes(registry: Path) -> None:
-    assert ask("gate", "m/good", "m/good", "--margin", "0.05").exit_code == 0
+    assert ask("gate", "m/good", "m/same", "--margin", "0.05").exit_code == 0
     failed = ask("gate", "m/good", "m/bad", "--margin", "0.02")
     assert (failed.exit_code, failed.stdout[:5]) == (1, "FAIL:")
     undecided = ask("gate", "m/good", "m/bad", "--margin", "0.1")
     assert undecided.exit_code == 3
-    assert "no number of pairs would" in undecided.stdout
+    assert "80 pairs do not decide; no number would" in undecided.stdout
     assert json.loads(ask("gate", "m/good", "m/bad", "--margin", "0.09", "--json").stdout)["needed"] > 80
-    for wrong in (("--margin", "0"), ("--margin", "0.1", "--alpha", "0.9"), ("--margin", "nan")):
-        assert ask("gate", "m/good", "m/bad", *wrong).exit_code == 2
-    assert ask("gate", "m/good", "m/bad", "--margin", "0.1", "--metric", "none").exit_code == 2
+    strict = ask("gate", "m/good", "m/bad", "--margin", "0.02", "--alpha", "0.001")
+    assert "(99.9% sure)" in strict.stdout
+    # So sure that nothing is known: the bound is the range, not a number beyond it.
+    assert (
+        '"bound": 1'
+        in ask("gate", "m/good", "m/bad", "--margin", "0.2", "--alpha", "1e-300", "--json").stdout
+    )
+
+
+@pytest.mark.parametrize("option", ["--margin=0", "--margin=-1", "--margin=nan", "--margin=inf", "--margin=1e308",
+                                    "--margin=1", "--alpha=0", "--alpha=0.51", "--alpha=nan", "--metric=",
+                                    "--metric=none", "--task=bogus"])  # fmt: skip
+def test_a_gate_that_could_not_fail_is_refused(registry: Path, option: str) -> None:
+    said = {"margin": "lies between 0 and 1", "alpha": "above 0 and at most 0.5", "metric": "Both have: quality",
+            "task": "The registry has: toy"}  # fmt: skip
+    refused = ask("gate", "m/good", "m/bad", "--margin=0.1", option)
+    assert (refused.exit_code, refused.stderr.count("\n"), refused.stdout) == (2, 1, "")
+    assert said[option.strip("-").partition("=")[0]] in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("candidate", "said"),
+    [
+        ("m/good", "the same run"),
+        ("m/silent", "not comparable: 11.2% unscored (endpoint error 9), more than 5%"),
+        ("m/unfinished", "71 of 80 samples"),
+        ("m/other-rules", "not on one scale"),
+    ],
+)
+def test_a_gate_judges_no_run_that_the_leaderboard_would_not_rank(
+    registry: Path, candidate: str, said: str
+) -> None:
+    refused = ask("gate", "m/good", candidate, "--margin", "0.9")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert said in refused.stderr
+    other_way = ask("gate", candidate, "m/good", "--margin", "0.9")
+    assert other_way.exit_code == 2
+
+
+def test_the_same_run_is_compared_with_a_word(registry: Path) -> None:
+    shown = ask("compare", "m/good", "m/good")
+    assert shown.exit_code == 0
+    assert "Both are the same run.\n" in shown.stdout
+    assert "same run" not in ask("compare", "m/good", "m/same").stdout
+    assert ask("compare", "m/good", "m/same", "--metric", "").exit_code == 2
 
 
 def test_runs_are_found_by_id_prefix_name_and_file(registry: Path) -> None:
@@ -123,8 +176,9 @@ def test_less_is_better_where_the_metric_says_so() -> None:
     facts = {"metrics": {"quality": MetricFacts(range=(0, 1), higher_is_better=False)}}
     found = compare_runs(results(WORSE, **facts), results(BETTER, **facts))
     assert len(found.worse) == 80
-    assert gate_runs(results(WORSE, **facts), results(BETTER, **facts), margin=0.02)[1].verdict == "fail"
-    assert gate_runs(results(BETTER, **facts), results(WORSE, **facts), margin=0.02)[1].verdict == "pass"
+    bad, good = results(BETTER, **facts), results(WORSE, eval_id="other", **facts)
+    assert gate_runs(good, bad, margin=0.02)[1].verdict == "fail"
+    assert gate_runs(bad, good, margin=0.02)[1].verdict == "pass"
 
 
 def test_labels_get_the_exact_mcnemar_test() -> None:
@@ -133,15 +187,83 @@ def test_labels_get_the_exact_mcnemar_test() -> None:
 
 
 def test_few_samples_give_undecided_and_no_interval() -> None:
-    found, answer = gate_runs(results([0.5]), results([0.5]), margin=0.4)
+    found, answer = gate_runs(results([0.5]), results([0.5], eval_id="other"), margin=0.4)
     assert answer.verdict == "undecided"
     assert found.metrics[0].difference.lower != found.metrics[0].difference.lower
+
+
+def lacking(values: list[float | None], *without: int, status: str = "unscored", **changed: Any) -> Any:
+    """Give a run that did not score, or failed, some of its samples."""
+    made = record(values, eval_id="lacking", **changed)
+    for at in without:
+        row = made.rows[at]
+        told = {"quality": 0.0} if status == "failed" else {}
+        made.rows[at] = row.model_copy(update={"status": status, "cause": "refusal", "values": told})
+    return results_of(made)
+
+
+HARD = [0.9] * 195 + [0.1] * 5
+"""Five samples that nobody does well on."""
+
+
+def test_leaving_out_the_hard_samples_does_not_pay() -> None:
+    baseline = results(HARD)
+    assert gate_runs(baseline, lacking([0.9] * 200), margin=0.05)[1].verdict == "pass"
+    # One of 200 fewer, taken as the worst, is still within the margin; ten are not.
+    found, answer = gate_runs(baseline, lacking(HARD, 199), margin=0.05)
+    assert (answer.verdict, answer.missing, found.metrics[0].difference.n) == ("pass", 1, 199)
+    found, answer = gate_runs(baseline, lacking(HARD, *range(10)), margin=0.04)
+    assert (answer.verdict, answer.missing) == ("undecided", 10)
+    assert answer.bound > 0.045  # 10 · 0.9 / 200
+    assert answer.needed is None
+    # What is undefined for the candidate alone is no better than what is unscored.
+    undefined: list[float | None] = [*[None] * 10, *HARD[10:]]
+    assert gate_runs(baseline, lacking(undefined), margin=0.04)[1].missing == 10
+    # And what the baseline did not score shows nothing of the candidate.
+    assert gate_runs(lacking(HARD, 0, 1), baseline, margin=0.05)[1].missing == 0
+
+
+def test_a_fail_is_sure_too() -> None:
+    dropped = [value - 0.09 for value in HARD]
+    assert gate_runs(results(HARD), lacking(dropped, 0), margin=0.05)[1].verdict == "fail"
+    assert gate_runs(results(HARD), lacking(dropped, *range(10)), margin=0.08)[1].verdict == "undecided"
+
+
+def test_refusing_is_no_gain_where_less_is_better() -> None:
+    facts = {"metrics": {"quality": MetricFacts(range=(0, 1), higher_is_better=False)}}
+    baseline = results([0.2] * 100, **facts)
+    refused = lacking([0.25] * 100, *range(60), status="failed", **facts)
+    answer = gate_runs(baseline, refused, margin=0.02)[1]
+    assert (answer.verdict, answer.missing) == ("undecided", 60)
+
+
+def test_what_a_gate_could_not_tell_is_said(registry: Path) -> None:
+    few = keep(record(BETTER[:-3], model="m/few", unscored=3), registry)
+    text = few.read_text().replace("t000", "s077").replace("t001", "s078").replace("t002", "s079")
+    few.write_text(text)
+    shown = ask("gate", "m/good", str(few), "--margin", "0.07")
+    assert shown.exit_code == 3, shown.output
+    assert "Without a value of the candidate: 3, taken as the worst for a pass" in shown.stdout
+    assert "what is missing could turn that" in shown.stdout
+    assert "Not scored: 3 (s077, s078, s079)" in shown.stdout
+    assert json.loads(ask("gate", "m/good", str(few), "--margin", "0.07", "--json").stdout)["missing"] == 3
+
+
+def test_a_figure_of_the_whole_run_cannot_be_paired() -> None:
+    kappa = MetricFacts(range=(-1, 1), statistic="quadratic_weighted_kappa", of=("a", "b"))
+    facts = {"metrics": {"kappa": kappa, "quality": MetricFacts(range=(0, 1))}, "headline": "kappa"}
+    runs = results(BETTER, **facts), results(WORSE, eval_id="other", **facts)
+    found = compare_runs(*runs)
+    assert (found.of_headline, [one.metric for one in found.metrics]) == (None, ["quality"])
+    with pytest.raises(InputError, match="Of single samples are: quality"):
+        gate_runs(*runs, margin=0.1)
+    assert gate_runs(*runs, margin=0.02, metric="quality")[1].verdict == "fail"
 
 
 def test_a_metric_without_a_range_cannot_be_gated() -> None:
     unbounded = {"metrics": {"quality": MetricFacts()}}
     with pytest.raises(InputError, match="declares no range"):
-        gate_runs(results(BETTER, **unbounded), results(WORSE, **unbounded), margin=0.1)
+        gate_runs(results(BETTER, **unbounded), results(WORSE, eval_id="other", **unbounded), margin=0.1)
 
 
 def test_epochs_are_pairs_of_their_own() -> None:

@@ -73,6 +73,18 @@ def test_runs_come_in_the_order_of_time_each_with_its_scale() -> None:
     assert "unlike A: scorer signature (v 0, not 1)" in table
 
 
+def test_letters_begin_with_a_whatever_is_shown() -> None:
+    location = locate()
+    old = record([0.3], model="m/old", signature="toy v=0", created="2026-02-02T00:00:00+00:00")
+    send(old.model_copy(update={"eval_id": "old"}), connect(location), location)
+    (history,) = json.loads(invoke("--history", "m/old", "--format", "json").stdout)
+    assert [run["scale"] for run in history["runs"]] == ["A"]
+    assert [(scale["scale"], scale["differs"]) for scale in history["scales"]] == [("A", None)]
+    text = invoke("--history", "m/old").stdout
+    assert "scale A: toys" in text
+    assert "scale B" not in text
+
+
 def test_every_model_and_every_format() -> None:
     rows = list(csv.DictReader(io.StringIO(invoke("--history", "--format", "csv").stdout)))
     assert [row["model"] for row in rows] == ["m/one", "m/one", ODD, "m/one", "m/one"]

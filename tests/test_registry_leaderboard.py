@@ -20,7 +20,6 @@ from click.testing import CliRunner, Result
 from registry_toys import record, run, toy
 
 from clinical_evals.cli_leaderboard import leaderboard
-from clinical_evals.cli_registry import import_
 from clinical_evals.registry.location import locate
 from clinical_evals.registry.record import DatasetFacts, MetricFacts, RunRecord
 from clinical_evals.registry.runs import read_runs
@@ -92,11 +91,29 @@ def test_what_cannot_be_compared_is_listed_apart() -> None:
     assert {run["model"]: run["what_differs"] for run in board["listed_apart"]} == {
         "dead": "0 of 20 scored: endpoint error 20",
         "smoke": "2 of 20 samples",
-        "too-many-unscored": "not comparable: 10% unscored (endpoint error 2)",
+        "too-many-unscored": "not comparable: 10% unscored (endpoint error 2), more than 5%",
     }
     assert board["ranked"][0]["note"] == (
         "unscored: endpoint error 1 (quality 0.760 to 0.810 had they been scored)"
     )
+
+
+@pytest.mark.parametrize("higher_is_better", [True, False])
+def test_a_run_that_answered_nothing_stands_nowhere(higher_is_better: bool) -> None:
+    facts = {"quality": MetricFacts(range=(0, 1), higher_is_better=higher_is_better)}
+    spool(
+        [
+            record([], failed=3, model="silent", metrics=facts),
+            record([0.2] * 2, failed=1, model="a", metrics=facts),
+            record([0.4] * 3, model="b", metrics=facts),
+        ]
+    )
+    for order in ((), ("--worst-first",)):
+        (board,) = boards(*order)
+        assert ranked(board)[-1] == (None, "silent")
+        assert {rank for rank, _ in ranked(board)[:-1]} == {1, 2}
+    assert board["ranked"][-1]["note"] == "not ranked: no sample was answered; failed: refusal 3"
+    assert board["comparisons"] == 1
 
 
 def test_other_data_and_other_rules_get_tables_of_their_own() -> None:
@@ -167,6 +184,51 @@ def test_a_model_name_cannot_break_a_table() -> None:
     assert not re.search(r"<b>|<script|<link|https?:|src=", page)
     (row,) = csv.DictReader(io.StringIO(invoke("--format", "csv").stdout))
     assert row["model"] == "[red]=1|<b>"
+
+
+def test_no_name_is_a_formula_or_an_order_and_numbers_stay_numbers() -> None:
+    odd = ["=HYPERLINK(1)", "+1+1", "-1+1", "@sum", "＝1", "nul\0", "bell\a\x1b[31m", "two\nlines", "tab\t|x"]
+    facts = {"quality": MetricFacts(range=(-1, 1))}
+    spool(record([-0.5, -0.25], model=model, metrics=facts) for model in odd)
+    rows = list(csv.DictReader(io.StringIO(invoke("--format", "csv").stdout)))
+    assert sorted(row["model"] for row in rows) == sorted(
+        ["'=HYPERLINK(1)", "'+1+1", "'-1+1", "'@sum", "'＝1", "nul�", "bell��[31m", "two�lines", "tab�|x"]
+    )
+    assert {row["quality"] for row in rows} == {"-0.375"}
+    for layout in ("table", "md", "html"):
+        text = invoke("--format", layout).stdout
+        assert all(one.isprintable() for one in text.replace("\n", ""))
+        assert "two�lines" in text or "two lines" in text
+    assert sorted(run["model"] for run in boards()[0]["ranked"]) == sorted(odd)
+
+
+def test_what_code_counted_stands_beside_what_a_judge_said() -> None:
+    names = ["overall", *(f"criterion_{word}" for word in ("completeness", "hallucinations", "toneofvoices"))]
+    names += ["fact_f1", "fact_support"]
+    result = record(
+        [0.5, 1.0],
+        metrics={name: MetricFacts(range=(0, 1)) for name in names},
+        headline="overall",
+        graded=True,
+        calibrated_by={"task": "t", "metric": "m", "signature_key": "k"},
+    )
+    for row in result.rows:
+        row.values = dict.fromkeys(names, row.values["quality"]) | {"fact_support": 0.125}
+    spool([result])
+    text = invoke().stdout
+    assert max(map(len, text.splitlines())) <= 110
+    (line,) = [line for line in text.splitlines() if "uncalibrated" in line]
+    assert line.split()[5:7] == ["uncalibrated", "0.125"]
+    for layout in ("csv", "md", "html"):
+        assert "0.125" in invoke("--format", layout).stdout
+
+
+def test_finished_and_written_answers_say_in_words_why_they_stand_apart() -> None:
+    spool(record([0.5, 0.6], signature=f"toy v=1 source={source}") for source in ("written", "finished"))
+    text = " ".join(invoke().stdout.split())
+    assert "finished answers were handed in" in text
+    assert "the model wrote them when asked" in text
+    assert "clinical-evals compare A B --anyway" in text
 
 
 def test_boards_without_a_ranked_run_come_last() -> None:
@@ -317,38 +379,9 @@ def test_an_unreadable_registry_is_one_line(folder: Path, monkeypatch: pytest.Mo
     assert "hidden-word" not in result.output
 
 
-def test_an_unknown_metric_is_named() -> None:
-    spool([record([1.0, 0.5])])
-    result = invoke("--by", "beauty")
-    assert result.exit_code == 2
-    assert "Choose from: quality" in result.stderr
-
-
-def test_import_counts_and_exit_codes(folder: Path) -> None:
-    def imported(*paths: str) -> Result:
-        return CliRunner().invoke(import_, paths)
-
-    spool([record([1.0, 0.5])])
-    (spooled,) = locate().spool.glob("*.json")
-    copy = folder / "copies" / "one.json"
-    copy.parent.mkdir()
-    copy.write_bytes(spooled.read_bytes())
-    assert imported().stdout == "1 sent, 0 already there\n"
-    (copy.parent / "notes.txt").write_text("not for import")
-    assert imported("copies").stdout == "0 sent, 1 already there\n"
-    assert imported("missing.eval").exit_code == 2
-    (folder / "bad.eval").write_bytes(b"not a zip")
-    result = imported("bad.eval")
-    assert (result.exit_code, result.stdout) == (2, "0 sent, 0 already there, 1 unreadable\n")
-    assert result.stderr.startswith("bad.eval: not an Inspect log")
-    (folder / "empty").mkdir()
-    assert imported("empty").exit_code == 2
-
-
-def test_import_into_a_dead_server_keeps_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    spool([record([1.0, 0.5])])
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
-    result = CliRunner().invoke(import_)
-    assert result.exit_code == 1
-    assert "1 not sent, kept for later" in result.stdout
-    assert len(list(locate().spool.glob("*.json"))) == 1
+def test_a_metric_of_one_task_shows_that_task_alone() -> None:
+    other = record([1.0], task="other", headline="beauty", metrics={"beauty": MetricFacts(range=(0, 1))})
+    other.rows[0].values = {"beauty": 1.0}
+    spool([record([1.0, 0.5]), other])
+    assert [board["task"] for board in boards("--by", "beauty")] == ["other"]
+    assert len(boards()) == 2

@@ -1,9 +1,13 @@
 """The command `clinical-evals`. Each subcommand is imported when it is used, so that `--help` is quick."""
 
+import errno
 import importlib
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
 
 import click
 
@@ -34,9 +38,23 @@ _COMMANDS = {
     "vocab": ("clinical_evals.cli_vocab:vocab", "Build, describe or search a vocabulary."),
 }
 
+_OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
+_READER_GONE = 141
+"""What a shell reports of a program whose reader has gone."""
+
 
 class _LazyGroup(click.Group):
     """A group that knows its commands' one-line help without importing them."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _output():  # of `--help`
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _output():  # before click sees it, which ends with 1 if the reader has gone
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -71,17 +89,37 @@ def main() -> None:
             # Notes hold characters that some terminals cannot show; a report is still worth having.
             stream.reconfigure(errors="backslashreplace")
     try:
-        cli()
-    finally:
-        _flush()
+        with _output():
+            cli()
+    except SystemExit as ended:
+        _end(ended.code)
 
 
-def _flush() -> None:
-    """Write out what is left; a reader that has gone, such as `| head`, is no fault."""
-    if sys.stdout is None:  # `>&-`
-        return
+def _end(code: "str | int | None") -> NoReturn:
+    """End with a code once everything is written out."""
+    with _output():
+        if sys.stdout is not None:  # `>&-`
+            sys.stdout.flush()
+    raise SystemExit(code)
+
+
+@contextmanager
+def _output() -> Iterator[None]:
+    """End the program where its output cannot be written; errors of a named file are somebody else's."""
     try:
-        sys.stdout.flush()
-    except OSError:
-        # Python would try again at exit and complain.
+        yield
+    except OSError as error:
+        if error.errno not in _OUTPUT_FAULTS or error.filename is not None:
+            raise
+        _complain(error)
+
+
+def _complain(error: OSError) -> NoReturn:
+    """Say that the output cannot be written; a reader that has gone, such as `| head`, is no fault."""
+    if sys.stdout is not None:  # Python would try again at exit and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error.errno == errno.EPIPE:
+        raise SystemExit(_READER_GONE)
+    with suppress(OSError):
+        click.echo(f"Error: cannot write the output ({error.strerror})", err=True)
+    raise SystemExit(1)

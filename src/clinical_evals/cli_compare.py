@@ -11,6 +11,7 @@ import click
 
 from clinical_evals.cli_registry import open_registry
 from clinical_evals.files import InputError
+from clinical_evals.registry.layouts import printable
 
 if TYPE_CHECKING:
     from clinical_evals.paired import Gate
@@ -61,7 +62,12 @@ def compare(
 @click.command()
 @click.argument("baseline")
 @click.argument("candidate")
-@click.option("--margin", type=float, required=True, help="The drop that is still accepted, above 0.")
+@click.option(
+    "--margin",
+    type=float,
+    required=True,
+    help="The drop that is still accepted: above 0, below the metric's whole range.",
+)
 @click.option("--metric", help="The metric. Default: the task's headline.")
 @click.option(
     "--alpha", type=float, default=0.05, show_default=True, help="Chance of a false pass at the margin."
@@ -78,6 +84,9 @@ def gate(
     as_json: bool,
 ) -> None:
     """Test that CANDIDATE is worse than BASELINE by less than a margin (a non-inferiority test).
+
+    Both runs must be such as the leaderboard ranks together. A sample that CANDIDATE did not score counts as
+    the worst for a pass and as the best for a fail.
 
     Exit codes: 0 pass, 1 fail (worse by more than the margin), 3 undecided, 2 unusable input.
     """
@@ -105,9 +114,9 @@ def _resolve(first: str, second: str, task: str | None) -> "tuple[Results, Resul
 
 
 def _print_gate(comparison: "Comparison", answer: "Gate", margin: float, alpha: float) -> None:
-    level = f"{1 - alpha:.0%} sure"
-    metric = comparison.headline
-    count = comparison.metrics[0].difference.n if comparison.metrics else 0
+    level = f"{100 * (1 - alpha):.10g}% sure"
+    metric = printable(comparison.headline)
+    count = comparison.of_headline.difference.n if comparison.of_headline else 0
     most = f"{'worse by at most' if answer.bound >= 0 else 'better by at least'} {abs(answer.bound):.4g}"
     said = {
         "pass": f"PASS: {metric} is {most}",
@@ -118,12 +127,28 @@ def _print_gate(comparison: "Comparison", answer: "Gate", margin: float, alpha: 
         click.echo("UNDECIDED: fewer than two independent pairs say nothing of how pairs differ")
     else:
         click.echo(f"{said[answer.verdict]} ({level}); a drop of {margin:g} would be accepted")
+    if answer.missing:
+        click.echo(
+            f"Without a value of the candidate: {answer.missing}, taken as the worst for a pass and as the "
+            "best for a fail."
+        )
     if answer.verdict == "undecided":
-        needed = f"about {answer.needed} pairs" if answer.needed else "no number of pairs"
-        click.echo(f"{count} pairs do not decide; {needed} would, if the difference stayed what it is.")
+        click.echo(_what_would_decide(answer, count))
     _print_names(comparison)
     _print_metrics(comparison, [comparison.headline])
     _print_left_out(comparison)
+
+
+def _what_would_decide(answer: "Gate", count: int) -> str:
+    if answer.needed is not None:
+        needed = f"about {answer.needed}" + (" that all have values" if answer.missing else "")
+        return f"{count} pairs do not decide; {needed} would, if the difference stayed what it is."
+    if answer.missing:
+        return (
+            "The others alone would decide, but what is missing could turn that; where samples could not be "
+            "scored, run the candidate again."
+        )
+    return f"{count} pairs do not decide; no number would, if the difference stayed what it is."
 
 
 def _print(found: "Comparison", top: int) -> None:
@@ -132,26 +157,34 @@ def _print(found: "Comparison", top: int) -> None:
     _print_names(found)
     _print_metrics(found)
     _print_left_out(found)
-    if not found.metrics:
+    if found.of_headline is None:
+        click.echo(f"\nNo sample has {printable(found.headline)} in both runs; --metric lists by another.")
         return
-    count = found.metrics[0].difference.n
-    click.echo(f"\nWorse in the second run by {found.headline}: {len(found.worse)} of {count}")
+    count = found.of_headline.difference.n
+    click.echo(f"\nWorse in the second run by {printable(found.headline)}: {len(found.worse)} of {count}")
     for change in found.worse[:top]:
         epoch = f" (epoch {change.epoch})" if any(one.epoch > 1 for one in found.worse) else ""
-        click.echo(f"  {change.by:+.3f}  {change.first:.3f} → {change.second:.3f}  {change.sample}{epoch}")
+        values = f"{change.by:+.3f}  {change.first:.3f} → {change.second:.3f}"
+        click.echo(f"  {values}  {printable(change.sample)}{epoch}")
     if len(found.worse) > top:
         click.echo(f"  … and {len(found.worse) - top} more (--top)")
 
 
 def _print_names(found: "Comparison") -> None:
-    click.echo(f"{found.first.view.task} on {found.first.view.dataset.name}")
-    click.echo(f"first:  {found.first.name}")
-    click.echo(f"second: {found.second.name}\n")
+    from clinical_evals.registry.judges import remark
+
+    first, second = found.first, found.second
+    click.echo(printable(f"{first.view.task} on {first.view.dataset.name}"))
+    for label, run in (("first: ", first), ("second:", second)):
+        graded = f", {said}" if (said := remark(run.view)) else ""
+        click.echo(printable(f"{label} {run.name}{graded}"))
+    click.echo("Both are the same run.\n" if found.is_one_run else "")
 
 
 def _print_metrics(found: "Comparison", only: Sequence[str] | None = None) -> None:
     shown = [one for one in found.metrics if only is None or one.metric in only]
-    width = max([len(one.metric) for one in shown] + [6]) + 2
+    names = {one.metric: printable(one.metric) for one in shown}
+    width = max([len(name) for name in names.values()] + [6]) + 2
     click.echo(
         f"{'metric':<{width}}{'first':>8}{'second':>8}{'difference [95%]':>28}{'p':>8}{'pairs':>7}"
         f"{'better':>8}{'worse':>7}{'equal':>7}"
@@ -167,7 +200,7 @@ def _print_metrics(found: "Comparison", only: Sequence[str] | None = None) -> No
         labels = "" if one.mcnemar is None else f"  McNemar p {one.mcnemar:.4f}"
         undefined = f"  ({one.undefined} not defined)" if one.undefined else ""
         click.echo(
-            f"{one.metric:<{width}}{cells}{gap.n:>7}{better:>8}{worse:>7}{gap.equal:>7}{labels}{undefined}"
+            f"{names[one.metric]:<{width}}{cells}{gap.n:>7}{better:>8}{worse:>7}{gap.equal:>7}{labels}{undefined}"
         )
 
 
@@ -178,16 +211,19 @@ def _print_left_out(found: "Comparison") -> None:
     for keys, where in ((pairs.only_first, "first"), (pairs.only_second, "second")):
         if keys:
             click.echo(f"Only in the {where} run: {len(keys)} ({_ids(keys)})")
+    for run, where in ((found.first, "first"), (found.second, "second")):
+        failed = ", ".join(f"{cause} {number}" for cause, number in run.view.failed.items())
+        if failed:
+            click.echo(printable(f"Failed in the {where} run, and counted by the task's rule: {failed}"))
     if pairs.unscored:
         listed = ", ".join(f"{cause} {number}" for cause, number in causes(pairs.unscored).items())
-        click.echo(
-            f"Not scored: {len(pairs.unscored)} ({_ids([key for key, _ in pairs.unscored])}): {listed}"
-        )
+        named = _ids([key for key, _ in pairs.unscored])
+        click.echo(f"Not scored: {len(pairs.unscored)} ({named}): {printable(listed)}")
 
 
 def _ids(keys: "Sequence[Key]") -> str:
     names = list(dict.fromkeys(sample for sample, _ in keys))
-    return ", ".join(names[:_MOST_IDS]) + (", …" if len(names) > _MOST_IDS else "")
+    return ", ".join(map(printable, names[:_MOST_IDS])) + (", …" if len(names) > _MOST_IDS else "")
 
 
 def _cell(value: float, sign: str = "") -> str:
@@ -210,6 +246,7 @@ def _as_json(found: "Comparison") -> dict[str, Any]:
             "first": run(found.first),
             "second": run(found.second),
             "differs": found.differs or None,
+            "same_run": found.is_one_run,
             "headline": found.headline,
             "metrics": [
                 {
@@ -235,12 +272,12 @@ def _as_json(found: "Comparison") -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """Write NaN as null, which JSON has."""
+    """Write what is no finite number as null, which JSON has."""
     if isinstance(value, dict):
         return {key: _finite(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_finite(inner) for inner in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from clinical_evals.cli_registry import HOW_TO_FILL, open_registry
-from clinical_evals.registry.layouts import FORMATS, WIDTH
+from clinical_evals.cli_registry import HOW_TO_FILL, check_place, open_registry
+from clinical_evals.registry.layouts import FORMATS, WIDTH, printable
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -67,16 +67,16 @@ def leaderboard(
     location = locate()
     opened = _Opened()
     runs = _read_runs(location, opened)
-    shown = [run for run in runs if task is None or run.task == task]
-    if not shown:
-        of_task = f" of task '{task}'" if task else ""
-        click.echo(HOW_TO_FILL.format(name=location.name, of_task=of_task), err=layout != "table")
+    if not runs:
+        click.echo(HOW_TO_FILL.format(name=location.name), err=layout != "table")
         if layout == "table":
             return
-    metrics = sorted({name for run in shown for name in run.figures})
-    if metric is not None and shown and metric not in metrics:
-        _fail(f"--by {metric}: no run has this metric. Choose from: {', '.join(metrics)}")
-    width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
+    _check_filters(runs, task, metric)
+    width = (
+        shutil.get_terminal_size((WIDTH, 24)).columns
+        if sys.stdout is not None and sys.stdout.isatty()
+        else WIDTH
+    )
     if history is not None:
         model = None if history == _ALL_MODELS else history
         click.echo(_history(runs, task, metric, model, layout, width, plot))
@@ -90,6 +90,20 @@ def leaderboard(
     with ScoreCache(location.name, opened) as cache:
         boards = mark_ties(boards, cache)
     click.echo(print_boards(boards, layout, width))
+
+
+def _check_filters(runs: "list[RunView]", task: str | None, metric: str | None) -> None:
+    """End with what there is to choose from where nothing would be left."""
+    from clinical_evals.files import InputError
+    from clinical_evals.registry.leaderboard import of_task
+
+    try:
+        shown = runs if task is None else of_task(runs, task)
+    except InputError as error:
+        _fail(str(error))
+    metrics = sorted({name for run in shown for name in run.figures})
+    if metric is not None and runs and metric not in metrics:
+        _fail(f"--by {metric}: no run has this metric. Choose from: {', '.join(metrics)}")
 
 
 class _Opened:
@@ -111,6 +125,7 @@ def _read_runs(location: "Location", opened: "Callable[[], MlflowClient]") -> "l
     from clinical_evals.registry.sqlite_runs import read_database
     from clinical_evals.registry.store import reason
 
+    check_place(location)
     database = location.database
     if waiting(location):
         opened()  # sends it
@@ -147,5 +162,5 @@ def _history(
 
 
 def _fail(message: str) -> NoReturn:
-    click.echo(f"Error: {message}", err=True)
+    click.echo(f"Error: {printable(message)}", err=True)
     raise SystemExit(2)

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 _WAIT_FOR_SENDER = 60.0
 _MOST_LISTED = 10
+_MOST_PAGES = 8
+_SQLITE = b"SQLite format 3\0"
 HOW_TO_FILL = (
-    "The registry {name} holds no results{of_task} yet. Fill it with: inspect eval clinical_evals/grounding "
+    "The registry {name} holds no results yet. Fill it with: inspect eval clinical_evals/grounding "
     "--model replay/faithful, or from logs with: clinical-evals import logs/"
 )
 
@@ -43,6 +45,7 @@ def import_(paths: tuple[str, ...]) -> None:
     from clinical_evals.registry.store import reason
 
     location = locate()
+    check_place(location)
     try:
         if paths:
             files = files_to_import(paths)
@@ -76,9 +79,15 @@ def ui(port: int) -> None:
     if location.uri.startswith(("http://", "https://")):
         click.echo(f"The registry is a server with a UI of its own: {location.name}")
         return
+    check_place(location)
     _bring_in(Deliverer(location))
-    location.home.mkdir(parents=True, exist_ok=True)
-    click.echo(f"The registry {location.name} at http://127.0.0.1:{port} (Ctrl-C ends it)", err=True)
+    try:
+        location.home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _fail(f"{location.home.name}: {error.strerror}")
+    address = f"http://127.0.0.1:{port}"
+    click.echo(f"The registry {location.name} at {address} (Ctrl-C ends it)", err=True)
+    _list_pages(location, address)
     command = [sys.executable, "-W", "ignore", "-m", "mlflow", "server", "--host", "127.0.0.1"]
     command += ["--port", str(port), "--workers", "1", "--uvicorn-opts", "--log-level error"]
     # The address may hold a password, so it goes by the environment, which other users cannot read.
@@ -106,8 +115,9 @@ def open_registry() -> "MlflowClient":
     from clinical_evals.registry.store import reason
 
     location = locate()
+    check_place(location)
     if _is_new(location):  # to look for a result must not create a registry
-        _fail(HOW_TO_FILL.format(name=location.name, of_task=""))
+        _fail(HOW_TO_FILL.format(name=location.name))
     deliverer = Deliverer(location)
     try:
         client = deliverer.open(_WAIT_FOR_SENDER)
@@ -117,6 +127,59 @@ def open_registry() -> "MlflowClient":
     except Exception as error:  # whatever MLflow raises, the answer is one line
         _fail(f"the registry {location.name} cannot be opened: {reason(error)}")
     return client
+
+
+def check_place(location: "Location") -> None:
+    """End with one line if what stands where the local registry should be is none."""
+    home, database = location.home, location.database
+    if database is None:
+        return  # of what is elsewhere the spool alone is here, and it has a second place
+    if os.path.lexists(home) and not home.is_dir():
+        kind = "a link to nothing" if home.is_symlink() else "a file"
+        _fail(f"{home.name} is {kind}, not a folder: move it away, and the registry can be there")
+    if home.exists() and not os.access(home, os.R_OK | os.X_OK):
+        _fail(f"{home.name} cannot be read: permission denied")
+    if not os.path.lexists(database):
+        return
+    name = f"{home.name}/{database.name}"
+    if not database.is_file():
+        kind = "a link to nothing" if database.is_symlink() else "a folder"
+        _fail(f"{name} is {kind}, not a database: move it away, and a new one is made")
+    try:
+        with database.open("rb") as file:
+            head = file.read(len(_SQLITE))
+    except OSError as error:
+        _fail(f"{name} cannot be read: {(error.strerror or type(error).__name__).lower()}")
+    if head not in (_SQLITE, b""):
+        _fail(f"{name} is no SQLite database: move it away, and import the logs into a new one")
+
+
+def _list_pages(location: "Location", address: str) -> None:
+    """Name the page of each task's runs, for what MLflow opens with is for traces."""
+    import sqlite3
+    from contextlib import closing
+
+    from clinical_evals.registry.layouts import printable
+
+    if location.database is None or not location.database.exists():
+        return
+    query = """
+        SELECT experiment_id, name FROM experiments WHERE lifecycle_stage = 'active'
+        AND experiment_id IN (SELECT experiment_id FROM runs WHERE lifecycle_stage = 'active') ORDER BY name
+    """
+    try:
+        with closing(
+            sqlite3.connect(f"{location.database.absolute().as_uri()}?mode=ro", uri=True)
+        ) as database:
+            tasks = database.execute(query).fetchall()
+    except sqlite3.Error:
+        return
+    width = max((len(name) for _, name in tasks), default=0)
+    for identity, name in tasks[:_MOST_PAGES]:
+        page = f"{address}/#/experiments/{identity}/runs?workflowType=machine_learning"
+        click.echo(f"  {printable(name):<{width}}  {page}", err=True)
+    if len(tasks) > _MOST_PAGES:
+        click.echo(f"  … and {len(tasks) - _MOST_PAGES} more under Model training", err=True)
 
 
 def _is_new(location: "Location") -> bool:

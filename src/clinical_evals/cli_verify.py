@@ -7,6 +7,7 @@ import click
 
 from clinical_evals.cli_registry import open_registry
 from clinical_evals.files import InputError
+from clinical_evals.registry.layouts import printable
 
 _MOST_SHOWN = 20
 
@@ -33,11 +34,10 @@ def verify(run: str, task: str | None, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps({"run": found.name, **asdict(result)}, indent=2, ensure_ascii=False))
     else:
-        click.echo(f"{found.view.task}: {found.name}, {len(found.rows)} rows")
+        click.echo(printable(f"{found.view.task}: {found.name}, {len(found.rows)} rows"))
         for one in result.mismatches[:_MOST_SHOWN]:
-            click.echo(
-                f"WRONG {one.where}: {one.name} is {_shown(one.stored)}, counted {_shown(one.recounted)}"
-            )
+            where = printable(f"{one.where}: {one.name}")
+            click.echo(f"WRONG {where} is {_shown(one.stored)}, counted {_shown(one.recounted)}")
         if len(result.mismatches) > _MOST_SHOWN:
             click.echo(f"… and {len(result.mismatches) - _MOST_SHOWN} more (--json)")
         click.echo(
@@ -45,7 +45,8 @@ def verify(run: str, task: str | None, as_json: bool) -> None:
             f"{f'{len(result.mismatches)} wrong' if result.mismatches else 'all right'}"
         )
         if result.without_formula:
-            click.echo(f"Without a formula, so taken as they are: {', '.join(result.without_formula)}")
+            names = ", ".join(map(printable, result.without_formula))
+            click.echo(f"Without a formula, so taken as they are: {names}")
     if result.mismatches:
         raise SystemExit(1)
 

@@ -65,12 +65,14 @@ class Gate:
         least: It is worse by at least so much, at the same level.
         needed: About so many pairs would decide with 80% power if the difference stayed what it is; None
             where the verdict is given, or no number would.
+        missing: Pairs without a value of the candidate; `bound` takes the worst of them, `least` the best.
     """
 
     verdict: Verdict
     bound: float
     least: float
     needed: int | None
+    missing: int = 0
 
 
 def compare_paired(
@@ -187,36 +189,99 @@ def gate_paired(
         clusters: Family of each pair. Default: each on its own.
         margin: The drop that would still be accepted, above 0, in units of the metric.
         width: The metric's range, its highest less its lowest value.
-        alpha: Chance of passing a candidate that is worse by just the margin, below 0.5.
+        alpha: Chance of passing a candidate that is worse by just the margin, at most 0.5.
 
     Raises:
-        ValueError: If lengths differ, a value is not finite, or `margin`, `width` or `alpha` is out of range.
+        ValueError: If lengths differ, a value is not finite, `width` is not above 0, `margin` does not lie
+            between 0 and `width`, or `alpha` is not above 0 and at most 0.5.
     """
     from scipy.stats import norm, t
 
-    if not margin > 0:
-        raise ValueError(f"margin must be above 0, got {margin}")
-    if not width > 0:
+    if not 0 < width < math.inf:
         raise ValueError(f"width must be above 0, got {width}")
-    if not 0 < alpha < 0.5:
-        raise ValueError(f"alpha must lie between 0 and 0.5, got {alpha}")
+    if not 0 < margin < width:
+        raise ValueError(f"margin must lie between 0 and {width:g}, the metric's whole range; got {margin:g}")
+    if not 0 < alpha <= 0.5:
+        raise ValueError(f"alpha must be above 0 and at most 0.5, got {alpha:g}")
     drops = -_differences(baseline, candidate, clusters)
     summary = summarise(drops.tolist(), clusters, resamples=1)
     if summary.clusters < 2:
         return Gate("undecided", math.nan, math.nan, None)
     stderr = math.hypot(summary.stderr, math.sqrt(2) * width / summary.clusters)
-    reach = float(t.ppf(1 - _CAUTION * alpha, summary.clusters - 1)) * stderr
-    bound, least = summary.mean + reach, summary.mean - reach
+    reach = float(t.isf(_CAUTION * alpha, summary.clusters - 1)) * stderr
+    bound, least = min(summary.mean + reach, width), max(summary.mean - reach, -width)
     if bound < margin:
         return Gate("pass", bound, least, None)
     if least > margin:
         return Gate("fail", bound, least, None)
-    away = abs(margin - summary.mean)
-    spread = stderr * math.sqrt(summary.clusters)
-    certainty = float(norm.ppf(1 - _CAUTION * alpha) + norm.ppf(_POWER))
-    families = (certainty * spread / away) ** 2 if away > 1e-12 else math.inf
+    certainty = float(norm.isf(_CAUTION * alpha) + norm.ppf(_POWER))
+    families = _families_that_decide(
+        abs(margin - summary.mean) / certainty, summary.stderr**2 * summary.clusters, 2 * width**2
+    )
     pairs = families * summary.n / summary.clusters
     return Gate("undecided", bound, least, math.ceil(pairs) if pairs < 10_000_000 else None)
+
+
+def gate_with_gaps(
+    baseline: Sequence[float],
+    candidate: Sequence[float],
+    clusters: Sequence[str] | None = None,
+    *,
+    margin: float,
+    limits: tuple[float, float],
+    alpha: float = 0.05,
+) -> Gate:
+    """Test as `gate_paired` does, where the candidate may lack values that the baseline has.
+
+    What a candidate leaves out are rarely the easy samples, so nothing is assumed of it: it passes only if it
+    would with each lacking value the worst, and fails only if it would with each the best.
+
+    Args:
+        baseline: Finite values of the baseline.
+        candidate: Those of the candidate, in the same order; NaN is lacking.
+        clusters: Family of each pair. Default: each on its own.
+        margin: The drop that would still be accepted, in units of the metric.
+        limits: The metric's lowest and highest value; higher is better.
+        alpha: Chance of passing a candidate that is worse by just the margin, at most 0.5.
+
+    Returns:
+        The answer; `needed` is for the pairs that have values, and None if these alone would decide.
+
+    Raises:
+        ValueError: As `gate_paired`.
+    """
+    known = [at for at, value in enumerate(candidate) if not math.isnan(value)]
+
+    def ask(values: Sequence[float], at: Sequence[int]) -> Gate:
+        return gate_paired(
+            [baseline[one] for one in at],
+            [values[one] for one in at],
+            None if clusters is None else [clusters[one] for one in at],
+            margin=margin,
+            width=limits[1] - limits[0],
+            alpha=alpha,
+        )
+
+    plain = ask(candidate, known)
+    missing = len(candidate) - len(known)
+    if not missing:
+        return plain
+    worst, best = (
+        ask([end if math.isnan(value) else value for value in candidate], range(len(candidate)))
+        for end in limits
+    )
+    verdict: Verdict = (
+        "pass" if worst.verdict == "pass" else "fail" if best.verdict == "fail" else "undecided"
+    )
+    needed = plain.needed if verdict == "undecided" else None
+    return Gate(verdict, worst.bound, best.least, needed, missing)
+
+
+def _families_that_decide(reach: float, variance: float, prior: float) -> float:
+    """Solve `variance / n + prior / n² = reach²` for n; infinite if nothing is to be reached."""
+    if reach < 1e-12:
+        return math.inf
+    return (variance + math.sqrt(variance**2 + 4 * prior * reach**2)) / (2 * reach**2)
 
 
 def _differences(first: Sequence[float], second: Sequence[float], clusters: Sequence[str] | None) -> Floats:

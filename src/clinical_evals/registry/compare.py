@@ -2,12 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clinical_evals.files import InputError
-from clinical_evals.paired import Difference, Gate, compare_paired, gate_paired, mcnemar_p
-from clinical_evals.registry.leaderboard import conditions_that_differ
+from clinical_evals.paired import Difference, Gate, compare_paired, gate_with_gaps, mcnemar_p
+from clinical_evals.registry.leaderboard import conditions_that_differ, what_differs
 from clinical_evals.registry.record import MetricFacts, SampleRow
 from clinical_evals.registry.resolve import Results
 
@@ -92,6 +92,16 @@ class Comparison:
     headline: str
     worse: list[Change]
 
+    @property
+    def of_headline(self) -> MetricComparison | None:
+        """The comparison by the headline; None if no pair has it."""
+        return next((one for one in self.metrics if one.metric == self.headline), None)
+
+    @property
+    def is_one_run(self) -> bool:
+        """Both are the same run."""
+        return self.first.view.eval_id == self.second.view.eval_id
+
 
 def compare_runs(first: Results, second: Results, *, metric: str | None = None, seed: int = 0) -> Comparison:
     """Compare two runs sample by sample.
@@ -111,9 +121,11 @@ def compare_runs(first: Results, second: Results, *, metric: str | None = None, 
             f"{second.name} of {second.view.task}"
         )
     facts = {name: fact for name, fact in first.view.facts.items() if name in second.view.facts}
-    headline = metric or first.view.headline
+    headline = first.view.headline if metric is None else metric
     if headline not in facts:
         raise InputError(f"metric {headline!r} is not in both runs. Both have: {', '.join(facts) or 'none'}")
+    if metric is not None:
+        _check_is_of_samples(metric, facts)
     pairs = align(first.rows, second.rows)
     names = [headline, *(name for name in facts if name != headline)]
     compared = [_compare_metric(name, facts[name], pairs, seed) for name in names]
@@ -145,30 +157,83 @@ def gate_runs(
         alpha: Chance of passing a candidate that is worse by just the margin.
 
     Returns:
-        The comparison and the answer. Samples that one run did not score are in neither.
+        The comparison and the answer. Samples that the baseline did not score are in neither. Those that only
+        the candidate did not score, or for which only its value is not defined, are between worst and best in
+        the answer; so are those that it failed and whose value would then be better than the baseline's.
 
     Raises:
-        InputError: If the runs cannot be compared: other tasks, data or scorer settings, or a metric
-            without a declared range.
-        ValueError: If margin or alpha is out of range.
+        InputError: If the runs cannot be compared: the same run twice, other tasks, data or scorer settings,
+            a run that the leaderboard would not rank, a metric without a declared range or without values of
+            samples, or a margin or alpha out of range.
     """
     comparison = compare_runs(baseline, candidate, metric=metric)
+    name = comparison.headline
+    if comparison.is_one_run:
+        raise InputError(f"baseline and candidate are the same run: {baseline.name}")
     if comparison.differs:
         raise InputError(f"these runs are not on one scale: the candidate has {comparison.differs}")
-    facts = comparison.metrics[0].facts if comparison.metrics else MetricFacts()
+    for role, run in (("baseline", baseline), ("candidate", candidate)):
+        why_not = what_differs(run.view)
+        if why_not:
+            raise InputError(f"the {role} is no run that the leaderboard would rank: {why_not}")
+    _check_is_of_samples(name, baseline.view.facts)
+    facts = baseline.view.facts[name]
     if facts.range is None:
-        raise InputError(f"metric {comparison.headline!r} declares no range, which the gate's bounds need")
-    values = _values(comparison.headline, comparison.pairs)
+        raise InputError(f"metric {name!r} declares no range, which the gate's bounds need")
+    low, high = sorted(facts.range)
+    if not 0 < margin < high - low:
+        raise InputError(
+            f"--margin {margin:g}: {name} lies between {low:g} and {high:g}, so choose a margin above 0 and "
+            f"below {high - low:g}"
+        )
+    if not 0 < alpha <= 0.5:
+        raise InputError(f"--alpha {alpha:g}: choose a chance above 0 and at most 0.5")
     sign = 1 if facts.higher_is_better else -1
-    answer = gate_paired(
-        [sign * a for _, a, _ in values],
-        [sign * b for _, _, b in values],
-        [row.family for row, _, _ in values],
+    values = _with_gaps(name, sign, baseline.rows, candidate.rows)
+    if not values:
+        raise InputError(f"no sample of the baseline has a value of {name!r}")
+    answer = gate_with_gaps(
+        [a for _, a, _ in values],
+        [b for _, _, b in values],
+        [family for family, _, _ in values],
         margin=margin,
-        width=abs(facts.range[1] - facts.range[0]),
+        limits=(low, high) if sign > 0 else (-high, -low),
         alpha=alpha,
     )
     return comparison, answer
+
+
+def _check_is_of_samples(metric: str, facts: Mapping[str, MetricFacts]) -> None:
+    """Refuse a metric that only a whole run has."""
+    if facts[metric].statistic is not None:
+        others = [name for name, fact in facts.items() if fact.statistic is None]
+        raise InputError(
+            f"metric {metric!r} is computed from all samples together, so that there is nothing to pair. "
+            f"Of single samples are: {', '.join(others) or 'none'}"
+        )
+
+
+def _with_gaps(
+    metric: str, sign: int, first: Sequence[SampleRow], second: Sequence[SampleRow]
+) -> list[tuple[str, float, float]]:
+    """Return family and both values for each row of the first run that has one; NaN where the second has not.
+
+    Values are turned so that higher is better. Epochs that only the first run has say nothing of the second.
+    """
+    other = {(row.sample, row.epoch): row for row in second}
+    seen = {row.sample for row in second}
+    values = []
+    for row in first:
+        a, found = row.values.get(metric), other.get((row.sample, row.epoch))
+        if a is None or (found is None and row.sample in seen):
+            continue
+        b = None if found is None else found.values.get(metric)
+        # Silence must not pay where less is better.
+        failed = found is not None and found.status == "failed" and row.status != "failed"
+        if b is None or (failed and sign * b > sign * a):
+            b = math.nan
+        values.append((row.family, sign * a, sign * b))
+    return values
 
 
 def align(first: Sequence[SampleRow], second: Sequence[SampleRow]) -> Pairs:

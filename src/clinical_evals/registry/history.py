@@ -1,7 +1,8 @@
 """A model's runs over time, also those that cannot be compared, each marked with the scale it stands on.
 
-Runs over the same data, scored by the same rules, share a scale, named by a letter: A is the one of the first
-table of the leaderboard. Numbers of different scales, or of runs that are not ranked, are not comparable.
+Runs over the same data, scored by the same rules, share a scale, named by a letter: A is, of those shown, the
+one whose table comes first in the leaderboard. Numbers of different scales, or of runs that are not ranked,
+are not comparable.
 """
 
 import json
@@ -15,8 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from clinical_evals.files import InputError
 from clinical_evals.registry.judges import Calibration
-from clinical_evals.registry.layouts import WIDTH, Column, Sheet, draw_html, draw_markdown, draw_text
-from clinical_evals.registry.leaderboard import build_boards
+from clinical_evals.registry.layouts import (
+    WIDTH,
+    Column,
+    Sheet,
+    draw_html,
+    draw_markdown,
+    draw_text,
+    printable,
+)
+from clinical_evals.registry.leaderboard import build_boards, conditions_that_differ
 from clinical_evals.registry.runs import RunView
 from clinical_evals.registry.tables import (
     about,
@@ -103,15 +112,19 @@ def build_histories(
     points: dict[str, list[Point]] = defaultdict(list)
     scales: dict[str, list[Scale]] = defaultdict(list)
     metrics: dict[str, tuple[str, tuple[float, float] | None]] = {}
+    firsts: dict[str, RunView] = {}
     models = set()
     for board in build_boards(runs, task=task, by=by, every_run=True):
-        letter = _letter(len(scales[board.task]))
         places = (*board.places, *board.apart)
+        models |= {place.run.model for place in places}
+        if model is not None and all(place.run.model != model for place in places):
+            continue
+        letter = _letter(len(scales[board.task]))
         first = places[0].run
-        scales[board.task].append(Scale(letter, about(first), board.signature, board.differs))
+        differs = conditions_that_differ(first, firsts.setdefault(board.task, first))
+        scales[board.task].append(Scale(letter, about(first), board.signature, differs))
         facts = first.facts.get(board.headline)
         metrics.setdefault(board.task, (board.headline, None if facts is None else facts.range))
-        models |= {place.run.model for place in places}
         unranked = {place.run.run_id for place in board.apart}
         points[board.task] += [
             Point(place.run, letter, place.note if place.run.run_id in unranked else "", place.calibrations)
@@ -119,15 +132,15 @@ def build_histories(
             if model in (None, place.run.model)
         ]
     if model is not None and model not in models:
-        known = sorted(models)
+        known = sorted(map(printable, models))
         listed = ", ".join(known[:_MOST_NAMED]) + (", …" if len(known) > _MOST_NAMED else "")
-        raise InputError(f"--history {model}: no run of this model. Choose from: {listed or 'none'}")
+        raise InputError(
+            f"--history {printable(model)}: no run of this model. Choose from: {listed or 'none'}"
+        )
     histories = []
-    for name in sorted(task for task, found in points.items() if found):
+    for name in sorted(points):
         ordered = sorted(points[name], key=lambda point: (point.run.created, point.run.eval_id))
-        used = {point.scale for point in ordered} | {"A"}
-        shown = tuple(scale for scale in scales[name] if scale.letter in used)
-        histories.append(History(name, *metrics[name], tuple(ordered), shown))
+        histories.append(History(name, *metrics[name], tuple(ordered), tuple(scales[name])))
     return histories
 
 

@@ -66,8 +66,11 @@ def _drawn(sheet: Sheet, width: int) -> list[str]:
     """Draw the table alone."""
     from rich.cells import cell_len
 
-    heads = [[column.name] if column.text else on_lines(column.name).split("\n") for column in sheet.columns]
-    rows = [[_printable(cell) for cell in row] for row in sheet.rows]
+    heads = [
+        [printable(column.name)] if column.text else on_lines(printable(column.name)).split("\n")
+        for column in sheet.columns
+    ]
+    rows = [list(map(printable, row)) for row in sheet.rows]
     widths = [
         max(cell_len(text) for text in (*head, *column))
         for head, column in zip(heads, zip(*rows, strict=True), strict=True)
@@ -107,11 +110,11 @@ def _folded(cell: str, width: int) -> list[str]:
 
 
 def _wrapped(line: str, width: int) -> list[str]:
-    return textwrap.wrap(_printable(line), width, break_on_hyphens=False) or [""]
+    return textwrap.wrap(printable(line), width, break_on_hyphens=False) or [""]
 
 
-def _printable(text: str) -> str:
-    """Replace what a terminal would take for an order."""
+def printable(text: str) -> str:
+    """Replace what a terminal would take for an order, and what would break a line of a table."""
     return text if text.isprintable() else "".join(one if one.isprintable() else "�" for one in text)
 
 
@@ -145,25 +148,29 @@ def draw_html(sheets: Sequence[Sheet], title: str) -> str:
         '<html lang="en">',
         '<head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{html.escape(title)}</title>",
+        f"<title>{_escaped(title)}</title>",
         f"<style>{_STYLE}</style></head>",
-        f"<body><h1>{html.escape(title)}</h1>",
+        f"<body><h1>{_escaped(title)}</h1>",
     ]
     for sheet in sheets:
-        parts.append(f"<section><h2>{html.escape(sheet.title)}</h2>")
-        parts += [f"<p>{html.escape(line)}</p>" for line in sheet.lines]
+        parts.append(f"<section><h2>{_escaped(sheet.title)}</h2>")
+        parts += [f"<p>{_escaped(line)}</p>" for line in sheet.lines]
         if sheet.rows:
             parts.append('<div class="table"><table><thead><tr>')
-            parts += [f"<th{_class(column)}>{html.escape(column.name)}</th>" for column in sheet.columns]
+            parts += [f"<th{_class(column)}>{_escaped(column.name)}</th>" for column in sheet.columns]
             parts.append("</tr></thead><tbody>")
             for row in sheet.rows:
                 cells = zip(sheet.columns, row, strict=True)
-                line = "".join(f"<td{_class(column)}>{html.escape(cell)}</td>" for column, cell in cells)
+                line = "".join(f"<td{_class(column)}>{_escaped(cell)}</td>" for column, cell in cells)
                 parts.append(f"<tr>{line}</tr>")
             parts.append("</tbody></table></div>")
-        parts += [f'<p class="note">{html.escape(line)}</p>' for line in sheet.notes]
+        parts += [f'<p class="note">{_escaped(line)}</p>' for line in sheet.notes]
         parts.append("</section>")
     return "\n".join([*parts, "</body></html>"])
+
+
+def _escaped(text: str) -> str:
+    return html.escape(printable(text))
 
 
 def on_lines(name: str) -> str:
@@ -193,6 +200,7 @@ def _class(column: Column) -> str:
 
 
 def _marked_down(text: str) -> str:
+    text = printable(text.replace("\n", " "))
     for special in "\\|<>*_`[]":
         text = text.replace(special, f"\\{special}")
-    return text.replace("\n", " ")
+    return text

@@ -9,11 +9,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from clinical_evals.files import InputError
 from clinical_evals.registry.judges import Calibration, calibrate, remark
+from clinical_evals.registry.layouts import printable
 from clinical_evals.registry.runs import RunView
 
 MOST_UNSCORED = 0.05
-"""Share of unscored samples above which a run is not comparable."""
+"""Share of unscored samples above which a run is not comparable; just so many are allowed."""
+
+_IN_WORDS = {
+    ("source", "finished"): "finished answers were handed in",
+    ("source", "written"): "the model wrote them when asked",
+    ("source", "extracted"): "the model extracted when asked",
+}
+"""What settings of a signature mean, where their names do not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,8 @@ def build_boards(
     Args:
         runs: The runs.
         task: Only tables of this task; the other runs may still say what its graders are worth.
-        by: The metric to rank by; default: the headline metric that the task declares.
+        by: The metric to rank by, which leaves out tasks that do not have it; default: the headline metric
+            that each task declares.
         every_run: Show all runs, not only the latest of each model with the same grader and arguments.
         worst_first: Turn the order round; a run without a value still comes last.
         most_unscored: Share of unscored samples above which a run is not comparable.
@@ -87,7 +97,8 @@ def build_boards(
     calibrating = {run.calibrated_by["task"] for run in runs if run.calibrated_by}
     whole = [run for run in runs if run.task in calibrating and not what_differs(run, most_unscored)]
     groups: dict[tuple[str, str, str], list[RunView]] = defaultdict(list)
-    for run in (run for run in runs if task is None or run.task == task):
+    having = {run.task for run in runs if by is None or by in run.figures}
+    for run in (run for run in runs if task in (None, run.task) and run.task in having):
         groups[run.task, run.dataset.digest, run.signature].append(run)
     by_task: dict[str, list[list[RunView]]] = defaultdict(list)
     for (name, _, _), group in groups.items():
@@ -111,8 +122,28 @@ def what_differs(run: RunView, most_unscored: float = MOST_UNSCORED) -> str:
     if not run.rows:
         return "no samples"
     if run.unscored_rate > most_unscored:
-        return f"not comparable: {run.unscored_rate:.0%} unscored ({_listed(run.unscored)})"
+        rate = f"{100 * run.unscored_rate:.3g}% unscored ({_listed(run.unscored)})"
+        return f"not comparable: {rate}, more than {100 * most_unscored:g}%"
     return ""
+
+
+def answered(run: RunView) -> bool:
+    """Tell whether any sample was answered: who failed all stands nowhere, even where less is better."""
+    return run.scored > sum(run.failed.values())
+
+
+def of_task(runs: Iterable[RunView], task: str) -> list[RunView]:
+    """Return the runs of one task.
+
+    Raises:
+        InputError: If there are runs, but none of it.
+    """
+    runs = list(runs)
+    known = [run for run in runs if run.task == task]
+    if runs and not known:
+        have = ", ".join(sorted({printable(run.task) for run in runs}))
+        raise InputError(f"--task {printable(task)}: no run of this task. The registry has: {have}")
+    return known
 
 
 def _board(
@@ -168,23 +199,28 @@ def _latest(runs: Sequence[RunView], excluded: Mapping[str, str], every_run: boo
 
 def _rank(runs: list[RunView], metric: str, higher: bool, worst_first: bool) -> tuple[Place, ...]:
     values = {run.run_id: run.figure(metric).mean for run in runs}
-    defined = [run for run in runs if not math.isnan(values[run.run_id])]
+    defined = [run for run in runs if not math.isnan(values[run.run_id]) and answered(run)]
     ordered = sorted(
         defined, key=lambda run: (values[run.run_id] * (-1 if higher else 1), run.model, run.created)
     )
-    best_first = [values[run.run_id] for run in ordered]
+    same_model: dict[str, list[RunView]] = defaultdict(list)
+    for run in runs:
+        same_model[run.model].append(run)
+    ranks: dict[float, int] = {}
+    for at, run in enumerate(ordered, 1):
+        ranks.setdefault(values[run.run_id], at)
     places = [
-        Place(best_first.index(values[run.run_id]) + 1, run, _note(run, metric, runs)) for run in ordered
+        Place(ranks[values[run.run_id]], run, _note(run, metric, same_model[run.model])) for run in ordered
     ]
     if worst_first:
         places.reverse()
-    missing = [run for run in runs if math.isnan(values[run.run_id])]
-    places += [Place(None, run, _note(run, metric, runs)) for run in missing]
+    missing = [run for run in runs if math.isnan(values[run.run_id]) or not answered(run)]
+    places += [Place(None, run, _note(run, metric, same_model[run.model])) for run in missing]
     return tuple(places)
 
 
-def _note(run: RunView, metric: str, runs: Sequence[RunView]) -> str:
-    notes = []
+def _note(run: RunView, metric: str, same_model: Sequence[RunView]) -> str:
+    notes = [] if answered(run) else ["not ranked: no sample was answered"]
     if math.isnan(run.figure(metric).mean):
         notes.append(f"{metric} not defined for any sample")
     elif run.figure(metric).undefined:
@@ -197,7 +233,7 @@ def _note(run: RunView, metric: str, runs: Sequence[RunView]) -> str:
         notes.append(f"truncated: {run.counts['truncated']}")
     if remark(run):
         notes.append(remark(run))
-    notes += _own_arguments(run, [other for other in runs if other.model == run.model and other is not run])
+    notes += _own_arguments(run, same_model)
     return "; ".join(notes)
 
 
@@ -231,12 +267,18 @@ def conditions_that_differ(run: RunView, first: RunView) -> str:
     if run.signature != first.signature:
         own, other = (dict(_settings(view.signature)) for view in (run, first))
         changed = [
-            f"{name or 'scorer'} {own.get(name, 'unset')}, not {other.get(name, 'unset')}"
+            _change(name, own.get(name, "unset"), other.get(name, "unset"))
             for name in dict.fromkeys([*own, *other])
             if own.get(name) != other.get(name)
         ]
         parts.append(f"scorer signature ({'; '.join(changed)})")
     return " and ".join(parts)
+
+
+def _change(name: str, own: str, other: str) -> str:
+    here, there = _IN_WORDS.get((name, own)), _IN_WORDS.get((name, other))
+    meaning = f": here {here}, there {there}" if here and there else ""
+    return f"{name or 'scorer'} {own}, not {other}{meaning}"
 
 
 def _dataset(run: RunView) -> str:

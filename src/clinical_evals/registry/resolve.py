@@ -2,11 +2,14 @@
 
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clinical_evals.files import InputError
+from clinical_evals.registry.layouts import printable
+from clinical_evals.registry.leaderboard import of_task
 from clinical_evals.registry.logs import LogError, is_log, is_spooled, read_log
 from clinical_evals.registry.record import RunRecord, SampleRow
 from clinical_evals.registry.rows import read_rows
@@ -58,8 +61,11 @@ class Resolver:
         Raises:
             InputError: If there is no such run, or several could be meant.
         """
-        path = Path(reference).expanduser()
-        if path.is_file():
+        path, is_file = Path(reference), False
+        with suppress(OSError, RuntimeError):  # too long for a file's name, or in no user's home
+            path = path.expanduser()
+            is_file = path.is_file()
+        if is_file:
             return _from_file(path)
         if path.suffix in (".eval", ".json"):
             raise InputError(f"{reference}: no such file")
@@ -83,7 +89,8 @@ def find_run(reference: str, runs: Iterable[RunView], task: str | None = None) -
     Raises:
         InputError: If there is none, or several could be meant.
     """
-    known = [run for run in runs if task is None or run.task == task]
+    runs = list(runs)
+    known = runs if task is None else of_task(runs, task)
     if len(reference) >= _SHORTEST_PREFIX:
         by_id = [run for run in known if reference in (run.run_id, run.eval_id)] or [
             run for run in known if run.run_id.startswith(reference) or run.eval_id.startswith(reference)
@@ -92,10 +99,12 @@ def find_run(reference: str, runs: Iterable[RunView], task: str | None = None) -
             return by_id[0]
         if by_id:
             raise InputError(f"{reference}: the beginning of several ids: {_listed(by_id)}")
-    model, _, of_task = reference.rpartition("@") if "@" in reference else (reference, "", "")
-    named = [run for run in known if run.model == model and (not of_task or run.task == of_task)]
+    model, _, named_task = reference.rpartition("@") if "@" in reference else (reference, "", "")
+    named = [run for run in known if run.model == model and (not named_task or run.task == named_task)]
+    # A model's own name may hold the sign.
+    named = named or [run for run in known if run.model == reference]
     if not named:
-        models = sorted({f"{run.model}@{run.task}" for run in known})
+        models = sorted({printable(f"{run.model}@{run.task}") for run in known})
         have = ", ".join(models[:_MOST_NAMED]) + (", …" if len(models) > _MOST_NAMED else "")
         raise InputError(f"{reference}: no such run. The registry has: {have or 'none'}")
     tasks = sorted({run.task for run in named})
@@ -109,7 +118,8 @@ def find_run(reference: str, runs: Iterable[RunView], task: str | None = None) -
 
 def describe(view: RunView) -> str:
     """Name a run for people: its model and when it was run."""
-    return f"{view.model} ({view.created[:16].replace('T', ' ')})" if view.created else view.model
+    when = f" ({view.created[:16].replace('T', ' ')})" if view.created else ""
+    return printable(view.model + when)
 
 
 def read_samples(client: "MlflowClient", run_id: str) -> list[SampleRow]:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from clinical_evals.registry.layouts import (
     draw_html,
     draw_markdown,
     draw_text,
+    printable,
     widest_line,
 )
 from clinical_evals.registry.leaderboard import Board, Place
@@ -24,6 +26,11 @@ from clinical_evals.registry.runs import RunView
 _LEAST_NAME = 20
 """Names of models are folded to no less than this."""
 _AGREEMENT = "judge agreement"
+_BESIDE = "fact_support"
+"""Counted by code, it stands next to what a judge said."""
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""What a spreadsheet takes for the beginning of a formula; some also take the wide forms."""
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?")
 _WITH_INTERVAL = len("0.000 [0.00, 0.00]")
 
 
@@ -217,15 +224,17 @@ def _sheet(board: Board, width: int | None = None) -> Sheet:
         Column(f"{board.headline} [95%]"),
         *([Column(_AGREEMENT)] if judged else []),
     ]
-    shown = len(board.metrics) - 1
+    metrics = sorted(board.metrics[1:], key=lambda metric: metric != _BESIDE) if judged else board.metrics[1:]
+    shown = len(metrics)
     if width is not None and runs:
         names = [[run.model for run in runs], [run.grader for run in runs] if graders else []]
-        taken = [min(max(map(len, column)), _LEAST_NAME) for column in names if column]
-        taken += [3, _WITH_INTERVAL, len("failed"), max(len(f"{run.scored}/{run.rows}") for run in runs)]
+        taken = [min(max(len("grader"), *map(len, column)), _LEAST_NAME) for column in names if column]
+        taken += [3, _WITH_INTERVAL, len("failed")]
+        taken += [max(len("scored"), *(len(f"{run.scored}/{run.rows}") for run in runs))]
         taken += [len("tie")] if board.comparisons else []
         taken += [max(len(agreement(place.calibrations)) for place in board.places)] if judged else []
-        shown = _number_that_fits(board.metrics[1:], width - sum(taken) - GAP * (len(taken) - 1))
-    metrics, left_out = board.metrics[1 : 1 + shown], board.metrics[1 + shown :]
+        shown = _number_that_fits(metrics, width - sum(taken) - GAP * (len(taken) - 1))
+    metrics, left_out = metrics[:shown], metrics[shown:]
     columns += [*map(Column, metrics), Column("scored"), Column("failed")]
     rows = [
         (
@@ -244,7 +253,10 @@ def _sheet(board: Board, width: int | None = None) -> Sheet:
     run = (*board.places, *board.apart)[0].run
     lines = [f"scorer: {board.signature}"]
     if board.differs:
-        lines.append(f"Not comparable with the first table of {board.task}: {board.differs}")
+        lines.append(
+            f"Not comparable with the first table of {board.task}: {board.differs}. "
+            "Two runs can be set side by side all the same: clinical-evals compare A B --anyway"
+        )
     more = [f"More in --format json: {', '.join(left_out)}"] if left_out and runs else []
     return Sheet(
         title=f"{board.task} on {about(run)}",
@@ -308,5 +320,8 @@ def _or_null(value: float) -> float | None:
 def _cell(value: object) -> object:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    # A spreadsheet would take these for a formula.
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@")) else value
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    is_formula = text.startswith(_FORMULA) and not _NUMBER.fullmatch(text)
+    return f"'{text}" if is_formula else text
