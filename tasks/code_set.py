@@ -9,25 +9,25 @@ from __future__ import annotations
 from clinical_evals.scorers.ontology import code_set_scorer
 from clinical_evals.tasks.decomposition import case_samples
 from inspect_ai import Task, task
-from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.model import get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from clinical_evals.asking import StepAddress, ask
 from clinical_evals.data import task_facts
 from clinical_evals.data_use import data_use, may_log_text
-from clinical_evals.files import InputError
 from clinical_evals.ontology import opened
 from clinical_evals.ontology.answers import CodeAnswer, read_code_answer
 from clinical_evals.ontology.cases import BUNDLED, load_cases
 from clinical_evals.ontology.figures import FIGURES, INVALID, ontology_signature
 from clinical_evals.ontology.prompts import code_set_messages, code_set_prompt_digest
+from clinical_evals.options import checked
 from clinical_evals.prompting import new_tag
 
 __all__ = ["code_set", "write_codes"]
 
 
 @task
+@checked
 def code_set(cases: str = BUNDLED) -> Task:
     """Score the code lists that a model writes for population descriptions.
 
@@ -39,14 +39,11 @@ def code_set(cases: str = BUNDLED) -> Task:
     Args:
         cases: `bundled` (all 85), `default` (the 23 published ones), `harder` (ours), or a JSONL file.
     """
-    try:
-        con = opened.vocabulary()
-        found = load_cases(con, str(cases))
-    except InputError as error:
-        raise PrerequisiteError(str(error)) from None
+    con = opened.vocabulary()
+    found = load_cases(con, cases)
     return Task(
         dataset=case_samples(found),
-        setup=data_use([str(cases)]),
+        setup=data_use([cases]),
         solver=write_codes(),
         scorer=code_set_scorer(),
         metadata=task_facts(
@@ -58,7 +55,7 @@ def code_set(cases: str = BUNDLED) -> Task:
             digest=found.digest,
             samples=len(found.cases),
             access=found.access,
-            log_text=may_log_text([str(cases)]),
+            log_text=may_log_text([cases]),
         ),
         fail_on_error=0.05,
         continue_on_fail=True,

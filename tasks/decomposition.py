@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from clinical_evals.scorers.ontology import MAX_TERMS, decomposition_scorer
 from inspect_ai import Task, task
-from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import get_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -17,7 +16,6 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from clinical_evals.asking import StepAddress, ask
 from clinical_evals.data import digest_of, task_facts
 from clinical_evals.data_use import data_use, may_log_text
-from clinical_evals.files import InputError
 from clinical_evals.ontology import opened
 from clinical_evals.ontology.answers import TermAnswer, read_terms
 from clinical_evals.ontology.cases import BUNDLED, CaseSet, load_cases
@@ -25,13 +23,15 @@ from clinical_evals.ontology.curated import load_cohorts
 from clinical_evals.ontology.decomposition import DEFAULT_K
 from clinical_evals.ontology.figures import FIGURES, GAP, ontology_signature
 from clinical_evals.ontology.prompts import decompose_messages, decompose_prompt_digest
+from clinical_evals.options import AtLeastOne, checked
 from clinical_evals.prompting import new_tag
 
 __all__ = ["case_samples", "decompose", "decomposition"]
 
 
 @task
-def decomposition(cases: str = BUNDLED, k: int = DEFAULT_K, dense: bool = False) -> Task:
+@checked
+def decomposition(cases: str = BUNDLED, k: AtLeastOne = DEFAULT_K, dense: bool = False) -> Task:
     """Score how well a model decomposes population descriptions into seed terms.
 
     Ranked by the published hierarchical score, since the gap is defined by it. The strict set score stands
@@ -43,18 +43,13 @@ def decomposition(cases: str = BUNDLED, k: int = DEFAULT_K, dense: bool = False)
         k: How many codes each search gives, for a term and for the baseline.
         dense: Give hybrid search its dense half, which needs the extra [dense]. Without it it is BM25.
     """
-    if type(k) is not int or k < 1:
-        raise PrerequisiteError(f"k must be a whole number of 1 or more, got {k!r}")
-    try:
-        con = opened.vocabulary()
-        found = load_cases(con, str(cases))
-        opened.resolver(k, dense)
-    except InputError as error:
-        raise PrerequisiteError(str(error)) from None
+    con = opened.vocabulary()
+    found = load_cases(con, cases)
+    opened.resolver(k, dense)
     curated = digest_of({"id": cohort.cohort_id, "codes": cohort.codes} for cohort in load_cohorts(con))
     return Task(
         dataset=case_samples(found),
-        setup=data_use([str(cases)]),
+        setup=data_use([cases]),
         solver=decompose(),
         scorer=decomposition_scorer(k, dense),
         metadata=task_facts(
@@ -74,7 +69,7 @@ def decomposition(cases: str = BUNDLED, k: int = DEFAULT_K, dense: bool = False)
             digest=found.digest,
             samples=len(found.cases),
             access=found.access,
-            log_text=may_log_text([str(cases)]),
+            log_text=may_log_text([cases]),
         ),
         fail_on_error=0.05,
         continue_on_fail=True,

@@ -13,7 +13,6 @@ from typing import Any
 
 from clinical_evals.scorers.grounding import grounding_scorer
 from inspect_ai import Task, task
-from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import Model, get_model, model_roles
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -23,26 +22,27 @@ from clinical_evals.asking import Failure, StepAddress, ask
 from clinical_evals.data import task_facts
 from clinical_evals.data_path import given_path
 from clinical_evals.data_use import data_use, may_log_text
-from clinical_evals.files import InputError
 from clinical_evals.grounding.claims import MAX_CLAIMS, Extraction, build_claims
 from clinical_evals.grounding.gold import Injection
 from clinical_evals.grounding.prompts import extraction_messages, grounding_messages
 from clinical_evals.grounding.scoring import figure_formulas, scorer_signature
 from clinical_evals.grounding.verdicts import VerdictList
 from clinical_evals.notes import BUNDLED, NoteDataset, load_extractions, load_notes
+from clinical_evals.options import AtLeastOne, checked
 from clinical_evals.prompting import new_tag
 
 __all__ = ["extract_and_ground", "grounding"]
 
 
 @task
+@checked
 def grounding(
     dataset: str = BUNDLED,
     note_field: str = "note",
     id_field: str = "id",
     family_field: str = "family",
     extractions: str | None = None,
-    max_claims: int = MAX_CLAIMS,
+    max_claims: AtLeastOne = MAX_CLAIMS,
 ) -> Task:
     """Score how well a model's extractions are grounded in their notes.
 
@@ -54,21 +54,16 @@ def grounding(
         extractions: A JSONL file of finished extractions to grade; the model is then only the grader.
         max_claims: The most claims graded per note, 1 or more.
     """
-    if type(max_claims) is not int or max_claims < 1:
-        raise PrerequisiteError(f"max_claims must be a whole number of 1 or more, got {max_claims!r}")
-    try:
-        notes = load_notes(dataset, note_field=note_field, id_field=id_field, family_field=family_field)
-        ids = [record.id for record in notes.records]
-        finished = load_extractions(given_path(extractions), ids, id_field=id_field) if extractions else None
-        log_text = may_log_text([dataset, extractions])
-    except InputError as error:
-        raise PrerequisiteError(str(error)) from None
+    notes = load_notes(dataset, note_field=note_field, id_field=id_field, family_field=family_field)
+    ids = [record.id for record in notes.records]
+    finished = load_extractions(given_path(extractions), ids, id_field=id_field) if extractions else None
+    log_text = may_log_text([dataset, extractions])
     subject = Path(extractions).stem if extractions else None
     gold = any(record.gold for record in notes.records)
     twins = finished is None and any(record.injected for record in notes.records)
     return Task(
         dataset=_samples(notes),
-        setup=data_use([dataset, extractions]),
+        setup=data_use([dataset, extractions], asks_model=finished is None),
         solver=extract_and_ground(max_claims, finished),
         scorer=grounding_scorer(max_claims, gold, twins),
         metadata=_facts(notes, gold, twins, max_claims, subject, log_text),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from clinical_evals.scorers.interval import interval
 from clinical_evals.scorers.summary import calibration_scorer, judge_agreement
 from inspect_ai import Task, task
-from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import get_model
 from inspect_ai.scorer import mean
@@ -19,9 +18,9 @@ from clinical_evals.asking import StepAddress
 from clinical_evals.data import task_facts
 from clinical_evals.data_use import data_use, may_log_text, read_data_use
 from clinical_evals.dialogues import BUNDLED, load_dialogues
-from clinical_evals.files import InputError
 from clinical_evals.human_ratings import RatedSummaries, load_ratings
 from clinical_evals.judging import judge_step, no_answers, rate
+from clinical_evals.options import checked
 from clinical_evals.summary.calibration import calibration_facts, targets, unit_of
 from clinical_evals.summary.figures import summary_signature
 
@@ -29,6 +28,7 @@ __all__ = ["judge_calibration", "rate_summaries"]
 
 
 @task
+@checked
 def judge_calibration(
     dataset: str = BUNDLED,
     dialogues: str | None = None,
@@ -48,19 +48,16 @@ def judge_calibration(
         id_field: Field or column of the summary's id.
         family_field: Field or column that summaries of one dialogue share.
     """
-    try:
-        spoken = load_dialogues(dialogues or BUNDLED) if dialogues or dataset == BUNDLED else None
-        rated = load_ratings(
-            dataset,
-            dialogues=spoken,
-            id_field=id_field,
-            dialogue_field=dialogue_field,
-            summary_field=summary_field,
-            family_field=family_field,
-        )
-        log_text = may_log_text([dataset, dialogues])
-    except InputError as error:
-        raise PrerequisiteError(str(error)) from None
+    spoken = load_dialogues(dialogues or BUNDLED) if dialogues or dataset == BUNDLED else None
+    rated = load_ratings(
+        dataset,
+        dialogues=spoken,
+        id_field=id_field,
+        dialogue_field=dialogue_field,
+        summary_field=summary_field,
+        family_field=family_field,
+    )
+    log_text = may_log_text([dataset, dialogues])
     unit = unit_of(rated.scale, (value for record in rated.records for value in record.human.values()))
     names = targets(rated.scale, rated.criteria)
     facts = calibration_facts(names, rated.scale, unit)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import logging
 from importlib.metadata import version as package_version
+from typing import Annotated
 
 from clinical_evals.scorers.ontology import retrieval_scorer
 from inspect_ai import Task, task
-from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from pydantic import Field
 
 from clinical_evals.data import AccessClass, access_class, digest_of, read_card, task_facts
 from clinical_evals.data_path import bundled, given_path
@@ -30,7 +31,7 @@ from clinical_evals.ontology.cohorts import Cohort
 from clinical_evals.ontology.curated import BUNDLED, CCSR
 from clinical_evals.ontology.dense import DenseUnavailable
 from clinical_evals.ontology.figures import FIGURES, ontology_signature
-from clinical_evals.ontology.retrieval import check_dense_weight
+from clinical_evals.options import AtLeastOne, checked
 
 __all__ = ["retrieval", "retrieve"]
 
@@ -40,11 +41,12 @@ logger = logging.getLogger(__name__)
 
 
 @task
+@checked
 def retrieval(
     method: str = "best",
     cohorts: str = BUNDLED,
-    k: int = 25,
-    dense_weight: float = 0.5,
+    k: AtLeastOne = 25,
+    dense_weight: Annotated[float, Field(ge=0, le=1)] = 0.5,
     vocabulary: str | None = None,
 ) -> Task:
     """Score a retrieval method against curated code sets, with each cohort's name as the query.
@@ -59,24 +61,18 @@ def retrieval(
         dense_weight: The dense ranking's share in `hybrid`, from 0 to 1.
         vocabulary: A file that `clinical-evals vocab build` wrote. Default: the embedded ICD-10-CM release.
     """
-    if type(k) is not int or k < 1:
-        raise PrerequisiteError(f"k must be a whole number of 1 or more, got {k!r}")
-    if isinstance(dense_weight, bool) or not isinstance(dense_weight, int | float):
-        raise PrerequisiteError(f"dense_weight must be a number from 0 to 1, got {dense_weight!r}")
-    cohorts = str(cohorts)
     file = str(given_path(vocabulary)) if vocabulary else None
     source = cohorts if cohorts in _NAMED else str(given_path(cohorts))
     try:
         check_methods([method])
-        check_dense_weight(dense_weight)
-        con = opened.vocabulary(file)
-        dense, subject = _dense(method, file)
-        found = load_benchmark_cohorts(con, source)
-    except (InputError, ValueError) as error:
-        raise PrerequisiteError(str(error)) from None
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    con = opened.vocabulary(file)
+    dense, subject = _dense(method, file)
+    found = load_benchmark_cohorts(con, source)
     kept = [cohort for cohort in found if cohort.resolvable]
     if not kept:
-        raise PrerequisiteError(f"{cohorts}: holds no cohort with a code of this release")
+        raise InputError(f"{cohorts}: holds no cohort with a code of this release")
     if len(kept) < len(found):
         logger.warning("%d of %d cohorts hold no code of this release", len(found) - len(kept), len(found))
     name, version, access = _origin(cohorts)

@@ -12,7 +12,6 @@ from dataclasses import replace
 from clinical_evals.scorers.interval import interval
 from clinical_evals.scorers.summary import panel_agreement, summary_scorer
 from inspect_ai import Task, task
-from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import get_model, model_roles
 from inspect_ai.scorer import Metric, mean
@@ -26,6 +25,7 @@ from clinical_evals.dialogues import BUNDLED, DialogueDataset, load_dialogues
 from clinical_evals.files import InputError
 from clinical_evals.finished_summaries import load_summaries
 from clinical_evals.judging import judge_step, judges_of_run, no_answers, rate
+from clinical_evals.options import checked
 from clinical_evals.summary.answers import read_summary
 from clinical_evals.summary.figures import CALIBRATED_BY, figure_facts, panel_facts, summary_signature
 from clinical_evals.summary.prompts import summary_messages
@@ -36,6 +36,7 @@ NO_JUDGE = "none"
 
 
 @task
+@checked
 def summary(  # noqa: PLR0913, PLR0917 - one parameter a field that a user may name
     dataset: str = BUNDLED,
     dialogue_field: str | None = None,
@@ -63,18 +64,15 @@ def summary(  # noqa: PLR0913, PLR0917 - one parameter a field that a user may n
         judges: Models that judge as a panel, separated by commas; the same as
             `--model-role grader=A,B,C`. `none`: no judge, only what code can say.
     """
-    try:
-        dialogues = load_dialogues(
-            dataset,
-            dialogue_field=dialogue_field,
-            reference_field=reference_field,
-            id_field=id_field,
-            family_field=family_field,
-        )
-        finished = _finished(dialogues, summaries, id_field, summary_field, system) if summaries else None
-        log_text = may_log_text([dataset, summaries])
-    except InputError as error:
-        raise PrerequisiteError(str(error)) from None
+    dialogues = load_dialogues(
+        dataset,
+        dialogue_field=dialogue_field,
+        reference_field=reference_field,
+        id_field=id_field,
+        family_field=family_field,
+    )
+    finished = _finished(dialogues, summaries, id_field, summary_field, system) if summaries else None
+    log_text = may_log_text([dataset, summaries])
     panel = _panel(judges)
     judged = panel != [NO_JUDGE]
     asked = _assigned() if panel is None else len(panel) if judged else 0
@@ -84,7 +82,10 @@ def summary(  # noqa: PLR0913, PLR0917 - one parameter a field that a user may n
         metrics.append(panel_agreement(asked))
     return Task(
         dataset=_samples(dialogues),
-        setup=data_use([dataset, summaries]),
+        setup=data_use(
+            [dataset, summaries],
+            asks_model=finished is None or (judged and not panel and "grader" not in model_roles()),
+        ),
         solver=summarise_and_judge(finished, judged),
         scorer=summary_scorer(judged, references),
         metrics=metrics,
@@ -170,9 +171,15 @@ def _panel(judges: str | list[str] | None) -> list[str] | None:
     names = judges.split(",") if isinstance(judges, str) else [str(judge) for judge in judges]
     panel = [name.strip() for name in names if name.strip()]
     if not panel or (NO_JUDGE in panel and len(panel) > 1):
-        raise PrerequisiteError("judges must name models, separated by commas, or be 'none'")
+        raise InputError("judges must name models, separated by commas, or be 'none'")
     if "grader" in model_roles():
-        raise PrerequisiteError("name the judges either by -T judges=… or by --model-role grader=…, not both")
+        raise InputError("name the judges either by -T judges=… or by --model-role grader=…, not both")
+    for name in panel:
+        if name != NO_JUDGE:
+            try:
+                get_model(name)
+            except ValueError as error:
+                raise InputError(f"judges: {error}") from None
     return panel
 
 

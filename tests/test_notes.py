@@ -74,7 +74,11 @@ def test_the_digest_follows_every_word(tmp_path: Path) -> None:
         ("n.jsonl", "", "holds no notes"),
         ("n.jsonl", "[" * 100_000, "row 1: no JSON"),
         ("n.jsonl", b"{\"note\": \"\xff\"}", "not UTF-8 at byte 10"),
-        ("n.csv", "id,note\na,b,c\n", "row 1: has more fields than the header"),
+        ("n.csv", "id,note\na,b,c\n", "row 1: has 3 fields, the header 2"),
+        ("n.csv", "id,note\na\n", "row 1: has 1 fields, the header 2"),
+        ("n.csv", f"{NOTE[:20]},b\na,b\n", "2 columns whose names may be texts (is there a header?)"),
+        ("n.jsonl", '{"id": "a", "note": "x", "note": "y"}\n', "row 1: field 'note' stands twice in one object"),
+        ("n.jsonl", jsonl({"id": "a\0b", "note": NOTE}), "row 1: field 'id' holds no id"),
         ("n.xlsx", "x", "not a dataset; choose a .jsonl, .csv or .tsv file"),
         (
             "n.jsonl",

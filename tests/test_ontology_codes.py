@@ -117,6 +117,8 @@ STROKE = below("I60", "I61", "I63", "I68", "I69")
         ("250.00, 401.9", [], ["250.00", "401.9"]),
         ("E849.0", [], ["E849.0"]),
         ("E11.99\nE11.9X", [], ["E11.99", "E11.9X"]),
+        ('{"codes": [NaN, null, true, 5, "I10", "I10"]}', ["I10"], ["NaN", "null", "true", "5"]),
+        ('[5, 250.00, null, {"code": "I10", "billable": true}]', ["I10"], ["5", "250.00", "null"]),
         # Reasoning
         ("<think>E10.9? No.</think>\nE11.9", ["E11.9"], []),
         ("perhaps E10.9</think>E11.9", ["E11.9"], []),
@@ -228,6 +230,8 @@ def test_the_command_prints_lines(tmp_path: Path) -> None:
         ("", "truth.txt: holds no code"),
         ('["E11.9", 250.0]', "truth.txt: entry 2 is no string"),
         ('["E11.9"', "truth.txt: begins like a JSON list but is none"),
+        ('{"codes": ["E11.9"]}', "truth.txt: holds a JSON object"),
+        ("hello\nH40.11X0\n", "truth.txt: holds no code of this release to compare with"),
     ],
 )
 def test_unusable_files(tmp_path: Path, truth: str, part: str) -> None:
@@ -236,6 +240,15 @@ def test_unusable_files(tmp_path: Path, truth: str, part: str) -> None:
     assert result.stdout == ""
     assert part in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_several_codes_on_a_line_and_an_entry_without_end(tmp_path: Path) -> None:
+    read = scores(
+        run(tmp_path, "E11.9, I10\nE78.5;J45 I48\n", ["E11.9 I10", "E78.5", "J45", "I48"], "--json")
+    )
+    assert (read["strictSetScore"], read["invalid"]) == (1.0, [])
+    read = scores(run(tmp_path, "E11.9", ["E11.9", "x" * 1_000_000, "E11.9, diabetes"], "--json"))
+    assert read["invalid"] == ["x" * 39 + "…", "E11.9, diabetes"]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def test_a_bad_value_set_is_one_clear_error(
 ) -> None:
     file = tmp_path / "sets.jsonl"
     file.write_text(line, encoding="utf-8")
-    with pytest.raises(CuratedError, match=said):
+    with pytest.raises(InputError, match=said):
         curated.load_cohorts(con, file)
 
 
@@ -489,6 +489,8 @@ def test_the_ways_a_table_is_written(con: duckdb.DuckDBPyConnection, tmp_path: P
     [
         ("condition,name\nAF,x\n", "no column code or .* for the code; it has: condition, name"),
         ("dx,code\nAF,I48\n", "no column condition or .* for the condition"),
+        ("condition,code\nAF\n", "line 2: has fewer fields than the header"),
+        ("she coughs at night and smokes,J41\nx,y\n", "it has: 2 columns whose names may be texts"),
         ("condition,code\n", "holds no rows"),
         ("", "holds no rows"),
     ],

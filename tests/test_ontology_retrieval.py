@@ -327,3 +327,15 @@ def test_retrieve_refuses_dense_without_the_extra_and_goes_on_with_hybrid() -> N
         assert "hybrid` is BM25" in went_on.stderr
     else:
         pytest.skip("the extra is installed here")
+
+
+@pytest.mark.parametrize("text", ["", " \n", "x" * 2_001])
+def test_a_text_that_names_nothing_or_goes_on_is_refused(text: str) -> None:
+    refused = CliRunner().invoke(cli, ["retrieve", text])
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "1 to 2,000 characters" in refused.stderr
+
+
+def test_a_name_with_underscores_is_words(con: duckdb.DuckDBPyConnection) -> None:
+    retriever = build_retrievers(con)["bm25"]
+    assert retriever.search("atrial_fibrillation", 3) == retriever.search("atrial fibrillation", 3) != []

@@ -118,6 +118,15 @@ def test_order_never_matters(samples: list[tuple[float, str]], random: object) -
         assert repr(one) == repr(other)  # repr, because NaN is not equal to itself
 
 
+def test_what_clusters_are_called_never_matters() -> None:
+    values = [0.1, 0.9, 0.4, 0.4, 0.7, 0.2]
+    alone = summarise(values)
+    assert summarise(values, ["f", "a", "z", "b", "c", "q"]) == alone
+    assert summarise(values, ["x", "x", "y", "y", "z", "z"]) == summarise(
+        values, ["3", "3", "9", "9", "1", "1"]
+    )
+
+
 def test_five_thousand_samples_take_less_than_a_second() -> None:
     values = np.random.default_rng(0).random(5000).tolist()
     began = time.perf_counter()

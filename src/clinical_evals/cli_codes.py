@@ -1,11 +1,14 @@
 """`clinical-evals codes`: how well one list of codes matches another."""
 
 import json
+import re
 from pathlib import Path
 
 import click
 
 from clinical_evals.files import InputError, read_text
+
+_SEPARATORS = re.compile(r"[,;]")
 
 
 @click.command()
@@ -22,7 +25,8 @@ from clinical_evals.files import InputError, read_text
 def codes(truth: Path, predicted: Path, vocab: Path | None, as_json: bool) -> None:
     """Score the codes of one file against those of another, with credit for near misses.
 
-    Each file holds one code a line or a JSON list of codes, written in any usual way (e1121, E11.21, E11.-).
+    Each file holds one code a line (or several, parted by commas, semicolons or blanks) or a JSON list of
+    codes, written in any usual way (e1121, E11.21, E11.-).
     A header or block counts as itself, not as the codes below it. True codes that the vocabulary lacks are
     set aside and listed; predicted ones that it lacks are invalid and earn nothing.
     """
@@ -31,6 +35,8 @@ def codes(truth: Path, predicted: Path, vocab: Path | None, as_json: bool) -> No
         if not true_codes:
             raise InputError(f"{truth}: holds no code to compare with")
         scores = _score(true_codes, predicted_codes, vocab)
+        if scores is None:
+            raise InputError(f"{truth}: holds no code of this release to compare with")
     except InputError as error:
         click.echo(f"Error: {error}", err=True)
         raise SystemExit(2) from None
@@ -42,12 +48,16 @@ def codes(truth: Path, predicted: Path, vocab: Path | None, as_json: bool) -> No
         click.echo(f"{name:<24} {shown}")
 
 
-def _score(truth: list[str], predicted: list[str], vocab: Path | None) -> dict[str, float | list[str]]:
+def _score(truth: list[str], predicted: list[str], vocab: Path | None) -> dict[str, float | list[str]] | None:
+    """Return the scores by their names, or None if no true code is one of the vocabulary."""
+    from clinical_evals.ontology.codes import shown
     from clinical_evals.ontology.scoring import score_cohort
     from clinical_evals.ontology.vocabulary import open_vocabulary
 
     with open_vocabulary(vocab) as con:
         scored = score_cohort(con, "", "", truth, predicted, "")
+    if not scored.counts["truth"]:
+        return None
     ours = (
         scored.strict_set_score,
         scored.hierarchical_precision,
@@ -63,16 +73,25 @@ def _score(truth: list[str], predicted: list[str], vocab: Path | None) -> dict[s
         "hierarchicalPrecision": precision,
         "hierarchicalRecall": recall,
         "hierarchicalF": f,
-        "unresolvableGroundTruth": scored.unresolvable_ground_truth,
-        "invalid": scored.invalid_codes,
+        "unresolvableGroundTruth": [shown(code) for code in scored.unresolvable_ground_truth],
+        "invalid": [shown(code) for code in scored.invalid_codes],
     }
 
 
 def _read(path: Path) -> list[str]:
-    """Read the codes of a file: a JSON list, or one a line."""
+    """Read the codes of a file: a JSON list, or lines; what is no code stays as it is written."""
+    from clinical_evals.ontology.codes import read_code
+
     text = read_text(path)
+    if text.lstrip().startswith("{"):
+        raise InputError(f"{path}: holds a JSON object; write a JSON list of codes, or one code a line")
     if not text.lstrip().startswith("["):
-        return [line for line in text.splitlines() if line.strip()]
+        found = []
+        for line in text.splitlines():
+            parts = _SEPARATORS.sub(" ", line).split()
+            several = len(parts) > 1 and all(read_code(part) for part in parts)
+            found += parts if several else [line.strip()] if line.strip() else []
+        return found
     try:
         entries = json.loads(text)
     except (ValueError, RecursionError):

@@ -21,6 +21,7 @@ _RETRIEVE_METHODS = ("best", "bm25", "bm25_descendants", "dense", "hybrid")
 _NEED_DENSE = ("dense", "hybrid")
 _BENCHMARK_METHODS = ("bm25", "dense", "hybrid", "bm25_descendants", "expand_descendants", "best")
 _DEFAULT_K = 25
+_LONGEST_TEXT = 2_000
 _MOST_ROWS_SHOWN = 60  # cohorts, in the table for people; JSON holds all
 
 _vocabulary = click.option(
@@ -74,6 +75,8 @@ def retrieve(
     from clinical_evals.ontology.vocabulary import open_vocabulary
 
     with _errors(), open_vocabulary(vocab) as con:
+        if not text.strip() or len(text) > _LONGEST_TEXT:
+            raise InputError(f"the text to search for must have 1 to {_LONGEST_TEXT:,} characters")
         dense = _load_dense(con, model, required=method == "dense") if method in _NEED_DENSE else None
         retriever = build_retrievers(con, dense, dense_weight=dense_weight)[method]
         most = _count_codes(con) if method == "best" else _DEFAULT_K
@@ -125,6 +128,15 @@ def benchmark(
     Prints the mean of each score over the cohorts with its 95% interval, and the hierarchical score of every
     cohort. `expand_descendants` starts from the truth's own shortest code. A method whose index is missing is
     skipped, and the run says so.
+
+    \b
+    Cohorts of your own, --cohorts FILE or FOLDER:
+      .csv, .tsv  one row a code, with columns for condition and code, such as
+                    condition,code
+                    Heart failure,I50.9
+      .json       a Circe cohort definition of OHDSI
+      a folder    of such files, or with a value_sets.jsonl of lines such as
+                    {"cohort_id": "1", "name": "Heart failure", "include": ["I50"], "exclude": []}
     """
     from clinical_evals.ontology.benchmark import (
         benchmark_cohorts,

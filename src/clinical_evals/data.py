@@ -16,7 +16,9 @@ from .files import InputError, field_name, read_text
 
 __all__ = [
     "AccessClass",
+    "DuplicateKeyError",
     "access_class",
+    "as_id",
     "card_facts",
     "card_of",
     "digest_of",
@@ -24,6 +26,7 @@ __all__ = [
     "read_card",
     "read_rows",
     "task_facts",
+    "unique",
 ]
 
 AccessClass = Literal["synthetic", "public", "restricted", "unspecified"]
@@ -59,8 +62,11 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             if len(names) != len(set(names)):
                 raise InputError(f"{path}: two columns have the same name")
             for number, row in enumerate(reader, 1):
-                if None in row:
-                    raise InputError(f"{path}, row {number}: has more fields than the header")
+                if None in row or None in row.values():
+                    given = sum(
+                        len(value) if isinstance(value, list) else value is not None for value in row.values()
+                    )
+                    raise InputError(f"{path}, row {number}: has {given} fields, the header {len(names)}")
                 yield f"{path}, row {number}", dict(row)
         except csv.Error as error:
             raise InputError(f"{path}, after row {reader.line_num}: {error}") from None
@@ -69,7 +75,9 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line, object_pairs_hook=unique)
+        except DuplicateKeyError as error:
+            raise InputError(f"{path}, row {number}: {error}") from None
         except (ValueError, RecursionError) as error:
             raise InputError(
                 f"{path}, row {number}: no JSON, {getattr(error, 'msg', 'nested too deep')}"
@@ -77,6 +85,24 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(row, dict):
             raise InputError(f"{path}, row {number}: not a JSON object")
         yield f"{path}, row {number}", row
+
+
+class DuplicateKeyError(ValueError):
+    """A JSON object names a key twice; the message names it, if it looks like a name."""
+
+
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Give a JSON object, as the `object_pairs_hook` of a reader: of two values for a key, none is right.
+
+    Raises:
+        DuplicateKeyError: A key is there twice.
+    """
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DuplicateKeyError(f"field '{field_name(twice)}' stands twice in one object")
+    return value
 
 
 def read_card(path: Path) -> dict[str, str]:
@@ -138,6 +164,14 @@ def card_facts(path: Path) -> dict[str, Any]:
 def access_class(given: str) -> AccessClass:
     """Give the access class that a card names; `unspecified` if it is none of the known ones."""
     return cast("AccessClass", given) if given in get_args(AccessClass) else "unspecified"
+
+
+def as_id(value: object) -> str | None:
+    """Return a value as an id, or None if it is none: no text or whole number, blank, or not printable."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    text = str(value).strip()
+    return text if text.isprintable() and text else None
 
 
 def digest_of(records: Iterable[Mapping[str, Any]]) -> str:

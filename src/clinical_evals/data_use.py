@@ -15,6 +15,7 @@ seen.
 from __future__ import annotations
 
 import ipaddress
+import logging
 import os
 import urllib.request
 from collections.abc import Sequence
@@ -23,7 +24,6 @@ from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import urlsplit
 
-from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.model import Model, get_model, model_roles
 from inspect_ai.model._model import active_model
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -31,6 +31,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from .data import AccessClass, access_class, card_facts, card_of, read_card
 from .data_path import given_path
 from .files import InputError
+from .options import refusal
 
 __all__ = [
     "DataUse",
@@ -43,16 +44,16 @@ __all__ = [
 ]
 
 BUNDLED = "bundled"
+_PROVIDERS = "inspect_ai.model._providers"
+
+logger = logging.getLogger(__name__)
 
 # Providers that answer inside this process. Known by their code, as anybody may register a name.
 _IN_PROCESS = {
     "clinical_evals.replay",
-    *(
-        f"inspect_ai.model._providers.{name}"
-        for name in ("hf", "mockllm", "nnterp", "none", "transformer_lens")
-    ),
+    *(f"{_PROVIDERS}.{name}" for name in ("hf", "mockllm", "nnterp", "none", "transformer_lens")),
 }
-_STARTS_SERVERS = ("inspect_ai.model._providers.vllm", "inspect_ai.model._providers.vllm_completions")
+_STARTS_SERVERS = (f"{_PROVIDERS}.vllm", f"{_PROVIDERS}.vllm_completions")
 
 _OWN_HOSTS = {
     "anthropic": "api.anthropic.com",
@@ -169,27 +170,32 @@ def check_data_use(uses: Sequence[DataUse], models: Sequence[Model]) -> None:
         if use.is_limited:
             for endpoint in endpoints(models):
                 if not _may_be_sent(use, endpoint):
-                    raise PrerequisiteError(_refusal(use, endpoint))
+                    raise refusal(_refusal(use, endpoint))
 
 
 @solver
-def data_use(sources: Sequence[str | None]) -> Solver:
+def data_use(sources: Sequence[str | None], *, asks_model: bool = True) -> Solver:
     """Obey the data-use rule: a task's setup, which refuses before the first call.
 
     Args:
         sources: The data that the task puts to models: paths as the user gave them, or names of bundled data;
             None is passed over.
+        asks_model: The task asks the model under test, and not only those in roles.
 
     Raises:
-        PrerequisiteError: If a card cannot be read, or forbids one of the models that are known already.
+        PrerequisiteError: If a card cannot be read, or forbids one of the models that are known already; or
+            if the model to be asked is `none`.
     """
     try:
         uses = _uses(sources)
     except InputError as error:
-        raise PrerequisiteError(str(error)) from None
+        raise refusal(error) from None
     chosen = active_model()
     if chosen is not None:
+        if asks_model and type(chosen.api).__module__ == f"{_PROVIDERS}.none":
+            raise refusal("this task asks the model, and 'none' answers nothing: name one with --model")
         check_data_use(uses, [chosen, *_in_roles()])
+        _warn_of_missing_cards(uses, [chosen, *_in_roles()])
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         # Once more, as a task may come with models of its own.
@@ -197,6 +203,19 @@ def data_use(sources: Sequence[str | None]) -> Solver:
         return state
 
     return solve
+
+
+def _warn_of_missing_cards(uses: Sequence[DataUse], models: Sequence[Model]) -> None:
+    """Say once that nothing tells where data may go which are about to leave this machine."""
+    away = [endpoint.model for endpoint in endpoints(models) if not endpoint.is_local]
+    for use in uses:
+        if away and use.access == "unspecified" and use.source != BUNDLED and given_path(use.source).exists():
+            logger.warning(
+                "%s has no card that says where it may be sent; its texts go to %s. To forbid that, "
+                "put a README.md beside it that opens with the lines '---', 'access: restricted', '---'",
+                use.source,
+                ", ".join(dict.fromkeys(away)),
+            )
 
 
 def _uses(sources: Sequence[str | None]) -> list[DataUse]:
@@ -221,7 +240,7 @@ def _endpoint(name: str, api: Any) -> Endpoint:
     if module in _STARTS_SERVERS:
         addresses = _server_addresses(api)
     else:
-        if module.startswith("inspect_ai.model._providers."):
+        if module.startswith(f"{_PROVIDERS}."):
             # The clients made from OpenAI's template know best where they send to. A provider of anybody
             # else may have a client and not use it.
             address = getattr(getattr(api, "client", None), "base_url", None)

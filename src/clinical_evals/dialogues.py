@@ -14,9 +14,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from .data import AccessClass, access_class, card_of, digest_of, first_problem, read_card, read_rows
+from .data import AccessClass, access_class, as_id, card_of, digest_of, first_problem, read_card, read_rows
 from .data_path import bundled, given_path
-from .files import InputError, field_name, read_text
+from .files import InputError, field_name, read_text, shown_names
 from .summary.rubric import CRITERIA, HIGHEST, LOWEST
 
 __all__ = [
@@ -177,9 +177,10 @@ def identity_of(row: Mapping[str, Any], where: str, column: str | None) -> str:
         InputError: The column holds no id.
     """
     value = where.rpartition(" ")[2] if column is None else row[column]
-    if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+    identity = as_id(value)
+    if identity is None:
         raise InputError(f"{where}: column '{field_name(column)}' holds no id")
-    return str(value).strip()
+    return identity
 
 
 def text_of(row: Mapping[str, Any], where: str, column: str) -> str:
@@ -196,7 +197,7 @@ def text_of(row: Mapping[str, Any], where: str, column: str) -> str:
 
 
 def _columns(row: Mapping[str, Any]) -> str:
-    return ", ".join(map(field_name, row)) or "none"
+    return shown_names(row)
 
 
 Rows = Iterator[tuple[str, dict[str, Any]]]

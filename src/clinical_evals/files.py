@@ -3,7 +3,7 @@
 import codecs
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -21,6 +21,14 @@ def field_name(name: object) -> str:
     text = str(name)
     plain = _FIELD_NAME.fullmatch(text) and text.count(" ") < 3
     return text if isinstance(name, int) or plain else f"(a name of {len(text)} characters)"
+
+
+def shown_names(names: Iterable[object]) -> str:
+    """Return the names of columns, or only their number if one may be a text: a table may lack its header."""
+    listed = [str(name) for name in names]
+    if all(field_name(name) == name for name in listed):
+        return ", ".join(listed) or "none"
+    return f"{len(listed)} columns whose names may be texts (is there a header?)"
 
 
 def decode_text(data: bytes, name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from .data import read_rows
 from .dialogues import ID_FIELDS, identity_of, pick_field
-from .files import InputError, field_name
+from .files import InputError, field_name, shown_names
 
 __all__ = ["load_summaries"]
 
@@ -58,7 +58,7 @@ def load_summaries(
         written = pick_field(row, where, summary_field, SUMMARY_FIELDS, "summary_field")
         if named is None or written is None:
             missing = "the dialogue's id" if named is None else "the summary"
-            raise InputError(f"{where}: no column for {missing}. It has: {', '.join(map(field_name, row))}")
+            raise InputError(f"{where}: no column for {missing}. It has: {shown_names(row)}")
         maker = _maker(row)
         systems.setdefault(maker, where)
         if system is not None and maker != system:

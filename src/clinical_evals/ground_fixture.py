@@ -2,11 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clinical_evals.answers import NoteAnswers
+from clinical_evals.data import DuplicateKeyError, unique
 from clinical_evals.files import InputError, field_name, read_text
 from clinical_evals.grounding.claims import Extraction
 
@@ -64,14 +64,14 @@ def read_ground_fixture(path: Path) -> NoteAnswers:
     """
     text = read_text(path)
     try:
-        value = json.loads(text, object_pairs_hook=_unique)
+        value = json.loads(text, object_pairs_hook=unique)
         fixture = _Fixture.model_validate(value)
     except json.JSONDecodeError as error:
         raise InputError(f"{path}: not JSON at line {error.lineno}, column {error.colno}") from None
     except ValidationError as error:
         raise InputError(f"{path}: {_describe(error)}") from None
-    except _RepeatedFieldError as error:
-        raise InputError(f"{path}: field '{error}' stands twice in one object") from None
+    except DuplicateKeyError as error:
+        raise InputError(f"{path}: {error}") from None
     except (ValueError, RecursionError):
         raise InputError(f"{path}: not JSON that can be read") from None
     return NoteAnswers(
@@ -80,19 +80,6 @@ def read_ground_fixture(path: Path) -> NoteAnswers:
         fixture.extractedBy or "fixture",
         fixture.gradedBy or "fixture",
     )
-
-
-class _RepeatedFieldError(Exception):
-    pass
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    seen: set[str] = set()
-    for key, _ in pairs:
-        if key in seen:
-            raise _RepeatedFieldError(key if key.isidentifier() else "?")
-        seen.add(key)
-    return dict(pairs)
 
 
 def _describe(error: ValidationError) -> str:

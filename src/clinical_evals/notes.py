@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from .data import AccessClass, access_class, card_of, digest_of, first_problem, read_card, read_rows
+from .data import AccessClass, access_class, as_id, card_of, digest_of, first_problem, read_card, read_rows
 from .data_path import bundled, given_path
-from .files import InputError, field_name, read_text
+from .files import InputError, read_text, shown_names
 from .grounding.claims import Extraction
 from .grounding.gold import Gold, Injection, Lure
 
@@ -115,13 +115,11 @@ def _records(
         if note_field not in row:
             raise InputError(
                 f"{where}: no field '{note_field}' for the note; name it with -T note_field=…. "
-                f"It has: {', '.join(map(field_name, row)) or 'none'}"
+                f"It has: {shown_names(row)}"
             )
         for field, usual in ((id_field, "id"), (family_field, "family")):
             if field not in row and field != usual:
-                raise InputError(
-                    f"{where}: no field '{field}'. It has: {', '.join(map(field_name, row)) or 'none'}"
-                )
+                raise InputError(f"{where}: no field '{field}'. It has: {shown_names(row)}")
         row.setdefault(id_field, where.rpartition(" ")[2])
         record = _record(row, where, note_field, id_field, family_field)
         if record.id in seen:
@@ -138,7 +136,8 @@ def _record(
     note, identity, family = row[note_field], row[id_field], row.get(family_field)
     if not isinstance(note, str) or not note.strip():
         raise InputError(f"{where}: field '{note_field}' holds no text")
-    if not isinstance(identity, str | int) or not str(identity).strip():
+    identity = as_id(identity)
+    if identity is None:
         raise InputError(f"{where}: field '{id_field}' holds no id")
     extra = {
         name: row[name] for name in ("gold", "lures", "injected", "kind") if row.get(name) not in (None, "")
@@ -150,8 +149,8 @@ def _record(
         }
         record = NoteRecord.model_validate(
             {
-                "id": str(identity).strip(),
-                "family": str(family or "").strip() or str(identity).strip(),
+                "id": identity,
+                "family": str(family or "").strip() or identity,
                 "note": note,
                 **extra,
             }

@@ -13,7 +13,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.model import (
     ChatMessage,
     ChatMessageUser,
@@ -25,7 +24,9 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
+from clinical_evals.data import unique
 from clinical_evals.data_path import bundled
+from clinical_evals.options import refusal
 
 METADATA_KEY = "clinical_evals"
 """Key of the call's address in the metadata of its last user message."""
@@ -117,7 +118,7 @@ class Fixture:
         where = f"{self.path}, line {number}"
         row: object = None
         with suppress(ValueError, RecursionError):
-            row = json.loads(line)
+            row = json.loads(line, object_pairs_hook=unique)
         if not isinstance(row, dict):
             raise ReplayError(f"{where}: not a JSON object")
         if number == 1:
@@ -185,7 +186,7 @@ def _source(name: str) -> Path:
     path = Path(name)
     if path.is_dir() or (path.suffix == ".jsonl" and path.is_file()):
         return path
-    raise PrerequisiteError(
+    raise refusal(
         f"replay: no fixture '{name}'. Choose from: {', '.join(names) or 'none bundled'}; "
         "or give the path of a .jsonl file or of a folder of TASK.jsonl files."
     )
@@ -208,7 +209,7 @@ class ReplayAPI(ModelAPI):
     ) -> None:
         super().__init__(model_name, base_url, api_key, [], config)
         if model_args:
-            raise PrerequisiteError(f"replay: takes no model arguments, got {', '.join(sorted(model_args))}")
+            raise refusal(f"replay: takes no model arguments, got {', '.join(sorted(model_args))}")
         self._source = _source(model_name)
 
     async def generate(

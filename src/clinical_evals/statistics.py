@@ -103,7 +103,9 @@ def _deviations_by_cluster(
     order = np.lexsort((deviations, codes))
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     sizes = np.diff(starts, append=len(order)).astype(np.float64)
-    return np.add.reduceat(deviations[order], starts), sizes
+    sums = np.add.reduceat(deviations[order], starts)
+    by_data = np.lexsort((sums, sizes))  # what families are called must not move the interval
+    return sums[by_data], sizes[by_data]
 
 
 def _bootstrap_deviations(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clinical_evals.files import read_text
+from clinical_evals.files import read_text, shown_names
 from clinical_evals.ontology.codes import read_code
 from clinical_evals.ontology.cohorts import NOT_A_CODE, Cohort, CuratedError, Dropped, Release
 
@@ -147,11 +147,13 @@ def _read(
     text = read_text(file)
     header = text.partition("\n")[0]
     mark = max(",\t;", key=header.count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=mark, restval="")
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=mark)
     columns: _Columns | None = None
     try:
         for row in reader:
             columns = columns or _columns(file, reader.fieldnames or (), chosen)
+            if None in row.values():
+                raise CuratedError(f"{file}, line {reader.line_num}: has fewer fields than the header")
             yield columns, row
     except csv.Error as error:
         raise CuratedError(f"{file}, after line {reader.line_num}: {error}") from None
@@ -170,7 +172,7 @@ def _columns(file: Path, header: Sequence[str], chosen: Mapping[str, str | None]
             found = first(names)
         if found is None:
             looked = given if given is not None else " or ".join(names)
-            raise CuratedError(f"{file}: no column {looked} for the {what}; it has: {', '.join(header)}")
+            raise CuratedError(f"{file}: no column {looked} for the {what}; it has: {shown_names(header)}")
         return found
 
     system = needed("system", _SYSTEM) if chosen["system"] else first(_SYSTEM)

@@ -42,6 +42,12 @@ def read_code(text: str) -> str | None:
     return (f"{match[1]}.{match[2]}" if match[2] else match[1]).upper()
 
 
+def shown(entry: str) -> str:
+    """Return an entry that is no code as it is listed: on one line, cut at 40 characters."""
+    entry = " ".join(entry.split())
+    return entry if len(entry) <= _SHOWN else entry[: _SHOWN - 1] + "…"
+
+
 @dataclass(frozen=True, slots=True)
 class CodeList:
     """The codes that an answer names.
@@ -212,6 +218,9 @@ class _Reader:
             self.take_entry(value, kept)
             return True
         if isinstance(value, list):
+            for item in value:
+                if kept and (item is None or isinstance(item, bool | float)):  # null, true, NaN
+                    self._refuse(json.dumps(item))
             return self._take_all_json(value, kept)
         if not isinstance(value, Mapping):
             return False
@@ -319,8 +328,7 @@ class _Reader:
         return self._in_order[bisect_left(self._in_order, low) :]
 
     def _refuse(self, text: str) -> None:
-        text = " ".join(text.split())
-        self._invalid[text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"] = None
+        self._invalid[shown(text)] = None
 
 
 def _classify(text: str) -> Literal["code", "wildcard"] | None:

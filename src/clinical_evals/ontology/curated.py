@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clinical_evals.data import read_rows
 from clinical_evals.data_path import bundled
 from clinical_evals.files import read_text
 from clinical_evals.ontology.ccsr import load_ccsr
@@ -202,16 +203,7 @@ def _names_in(folder: Path) -> dict[str, str]:
 
 def _read_value_sets(file: Path) -> list[dict[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
-    for number, line in enumerate(read_text(file).split("\n"), 1):
-        if not line.strip():
-            continue
-        where = f"{file}, row {number}"
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            raise CuratedError(f"{where}: no JSON") from None
-        if not isinstance(row, dict):
-            raise CuratedError(f"{where}: not a JSON object")
+    for where, row in read_rows(file):
         for field in ("cohort_id", "name"):
             if not isinstance(row.get(field), str) or not row[field].strip():
                 raise CuratedError(f"{where}: field '{field}' holds no text")

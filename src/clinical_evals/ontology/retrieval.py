@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RRF_K = 60
 """Rank damping of reciprocal rank fusion, as in the paper that proposed it."""
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
