@@ -7,6 +7,7 @@ facts against the dialogue and compares its words with a reference.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 from clinical_evals.scorers.interval import interval
@@ -33,6 +34,8 @@ from clinical_evals.summary.prompts import summary_messages
 __all__ = ["summarise_and_judge", "summary"]
 
 NO_JUDGE = "none"
+
+logger = logging.getLogger(__name__)
 
 
 @task
@@ -148,13 +151,19 @@ def _finished(
             + (f", and no candidate of that name; choose from: {', '.join(names)}" if names else "")
         )
     ids = [record.id for record in dialogues.records]
-    return load_summaries(
+    found = load_summaries(
         path,
         ids,
         id_field=id_field,
         summary_field=summary_field,
         system=None if system is None else str(system),
     )
+    if len(found) < len(ids):
+        logger.warning(
+            "%s has a summary for %d of %d dialogues; one without counts as not answered and is rated 1",
+            summaries, len(found), len(ids),
+        )  # fmt: skip
+    return found
 
 
 def _subject(summaries: str | None, system: str | int | None) -> str | None:

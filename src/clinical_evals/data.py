@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -27,7 +28,10 @@ __all__ = [
     "read_rows",
     "task_facts",
     "unique",
+    "warn_of_numbered_rows",
 ]
+
+logger = logging.getLogger(__name__)
 
 AccessClass = Literal["synthetic", "public", "restricted", "unspecified"]
 
@@ -172,6 +176,15 @@ def as_id(value: object) -> str | None:
         return None
     text = str(value).strip()
     return text if text.isprintable() and text else None
+
+
+def warn_of_numbered_rows(where: str) -> None:
+    """Say that a file's rows have no ids of their own.
+
+    Args:
+        where: Its first row, as `read_rows` names it.
+    """
+    logger.warning("%s has no column for an id: its rows are numbered", where.rpartition(", row ")[0])
 
 
 def digest_of(records: Iterable[Mapping[str, Any]]) -> str:

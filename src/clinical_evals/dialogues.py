@@ -14,7 +14,17 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from .data import AccessClass, access_class, as_id, card_of, digest_of, first_problem, read_card, read_rows
+from .data import (
+    AccessClass,
+    access_class,
+    as_id,
+    card_of,
+    digest_of,
+    first_problem,
+    read_card,
+    read_rows,
+    warn_of_numbered_rows,
+)
 from .data_path import bundled, given_path
 from .files import InputError, field_name, read_text, shown_names
 from .summary.rubric import CRITERIA, HIGHEST, LOWEST
@@ -293,6 +303,8 @@ def _records(
             raise InputError(f"{where}: column '{field_name(spoken)}' is named for dialogue and reference")
         named = pick_field(row, where, id_field, ID_FIELDS, "id_field")
         kin = pick_field(row, where, family_field, ("family",), "family_field")
+        if named is None and not seen:
+            warn_of_numbered_rows(where)
         identity = identity_of(row, where, named)
         if identity in seen:
             raise InputError(

@@ -9,7 +9,17 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from .data import AccessClass, access_class, as_id, card_of, digest_of, first_problem, read_card, read_rows
+from .data import (
+    AccessClass,
+    access_class,
+    as_id,
+    card_of,
+    digest_of,
+    first_problem,
+    read_card,
+    read_rows,
+    warn_of_numbered_rows,
+)
 from .data_path import bundled, given_path
 from .files import InputError, read_text, shown_names
 from .grounding.claims import Extraction
@@ -120,6 +130,8 @@ def _records(
         for field, usual in ((id_field, "id"), (family_field, "family")):
             if field not in row and field != usual:
                 raise InputError(f"{where}: no field '{field}'. It has: {shown_names(row)}")
+        if id_field not in row and not seen:
+            warn_of_numbered_rows(where)
         row.setdefault(id_field, where.rpartition(" ")[2])
         record = _record(row, where, note_field, id_field, family_field)
         if record.id in seen:
