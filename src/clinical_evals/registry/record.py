@@ -246,6 +246,8 @@ def _why_unscored(sample: "EvalSample", reason: str | None) -> tuple[SampleStatu
         is_endpoint = "EndpointError" in said or "EndpointError" in sample.error.traceback
         if "ReplayError" in sample.error.traceback:
             return "unscored", "no recorded answer"
+        if "data-use rule" in said:
+            return "unscored", "refused by the data-use rule"
         return "unscored", "endpoint error" if is_endpoint else "internal error"
     if sample.limit is not None:
         kind = sample.limit.type
