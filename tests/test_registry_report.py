@@ -2,23 +2,21 @@
 
 import json
 import re
-from collections.abc import Iterable
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from browser import browser
-from click.testing import CliRunner, Result
 from inspect_ai.scorer import Score
 from registry_toys import CANARY, record, run, settle, toy
+from report_toys import Read, invoke, kept, page, rated
 
-from clinical_evals.cli_report import report
 from clinical_evals.registry.location import locate
 from clinical_evals.registry.markup import breakable, element, escaped
 from clinical_evals.registry.plots import axis_over
 from clinical_evals.registry.record import MetricFacts, RunRecord
-from clinical_evals.registry.spool import keep
 
 HOSTILE = "<script>alert(1)</script>"
 QUOTED = "\"><img src=x onerror=alert(2)>' style='"
@@ -30,49 +28,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     return tmp_path
-
-
-def kept(records: Iterable[RunRecord], folder: str = "kept") -> list[str]:
-    """Write results as they are spooled; a report takes such files too."""
-    named = (one.model_copy(update={"eval_id": f"eval{at:03}"}) for at, one in enumerate(records))
-    return [str(keep(one, Path(folder).absolute())) for one in named]
-
-
-def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(report, arguments)
-
-
-def page(*arguments: str) -> str:
-    result = invoke(*arguments)
-    assert result.exit_code == 0, result.output
-    return Path("report.html").read_text(encoding="utf-8")
-
-
-class _Read(HTMLParser):
-    """All elements, and the text outside of styles."""
-
-    def __init__(self, source: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self._open: list[str] = []
-        self.feed(source)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in ("meta", "link", "br", "wbr"):
-            self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag, f"</{tag}> closes another element"
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self._open:
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return "".join(self.words)
 
 
 def with_ids(result: RunRecord, ids: dict[int, str]) -> RunRecord:
@@ -117,7 +72,7 @@ def test_figures_bounds_causes_versions_and_limits() -> None:
     good = record([0.9, 0.8, 1.0] * 10, model="m/good", tags=tags)
     weak = record([0.5] * 28, model="m/weak", unscored=1, failed=1)
     apart = record([1.0], model="m/smoke", dataset_samples=30)
-    text = _Read(page(*kept([good, weak, apart]))).text
+    text = Read(page(*kept([good, weak, apart]))).text
 
     assert "m/good stands first with quality 0.900 [0.8" in text
     # Both scored s000 to s027: 0.5 against (9 * 2.7 + 0.9) / 28 = 0.9
@@ -139,9 +94,102 @@ def test_figures_bounds_causes_versions_and_limits() -> None:
     assert "t000" in text, "the unscored sample is named"
 
 
+@pytest.mark.parametrize("higher", [True, False])
+def test_a_run_that_answered_nothing_never_stands_first(higher: bool) -> None:
+    facts: dict[str, Any] = {"metrics": {"quality": MetricFacts(range=(0, 1), higher_is_better=higher)}}
+    failing = record([], model="m/failing", failed=3, **facts)
+    other = record([0.4, 0.6, 0.5], model="m/other", **facts)
+    alone = Read(page(*kept([failing]))).text
+    assert "stands first" not in alone
+    assert "No run of this board can be ranked: no sample was answered." in alone
+    beside = Read(page(*kept([failing, other], "two"))).text
+    assert "m/other is the only run that can be ranked" in beside
+    assert "m/failing is" not in beside
+    assert "m/failing: not ranked: no sample was answered" in beside
+
+
+def damage(path: Path, how: str) -> None:
+    """Take a run's table of samples away, or make something else of it."""
+    table = pq.read_table(path)
+    if how == "missing":
+        path.unlink()
+    elif how == "garbage":
+        path.write_bytes(b"PAR1 of a kind")
+    elif how == "cut":
+        path.write_bytes(path.read_bytes()[:-40])
+    elif how == "of something else":
+        pq.write_table(pa.table({"sample": ["s000"]}), path)
+    elif how == "of other types":
+        column = table.schema.get_field_index("epoch")
+        pq.write_table(table.set_column(column, "epoch", pa.array(["first"] * len(table))), path)
+    elif how == "not all of it":
+        pq.write_table(table.slice(1), path)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        *(
+            (how, "cannot be read")
+            for how in ("missing", "garbage", "cut", "of something else", "of other types")
+        ),
+        ("not all of it", "holds 2 of 3 samples"),
+    ],
+)
+def test_samples_that_cannot_be_read_are_said_to_be_missing(folder: Path, how: str, said: str) -> None:
+    results = [record([0.9, 0.8, 1.0], model="m/good"), record([0.1, 0.2, 0.4], model="m/hurt")]
+    kept(results, str(locate().spool))
+    hurt = next(one.run_id for one in settle() if one.model == "m/hurt")
+    (table,) = folder.glob(f"mlruns/**/{hurt}/artifacts/samples.parquet")
+    damage(table, how)
+    result = invoke()
+    assert result.exit_code == 0, result.output
+    warnings = [line for line in result.stderr.splitlines() if line.startswith("Warning")]
+    assert len(warnings) == 1
+    assert f"run {hurt}: its samples.parquet {said}" in warnings[0]
+    text = Read(Path("report.html").read_text(encoding="utf-8")).text
+    assert f"m/hurt: run {hurt}: its samples.parquet {said}" in text
+    assert "differences to the best run" in text
+    assert "0.233 [" in text, "its mean stands"
+    assert "Difference to the best run" not in text
+
+
+def test_boards_of_one_dataset_are_told_apart() -> None:
+    made = [
+        record([0.5, 0.6], model="m/a", signature="toy v=1", dataset_samples=2),
+        record([0.5, 0.6], model="m/b", signature="toy v=1 source=finished grader=j/one"),
+        record([0.5, 0.6], model="m/c", signature="toy v=1 source=finished grader=j/two"),
+        record([0.5, 0.6], model="m/d", signature="toy v=2"),
+        record([0.5, 0.6], model="m/e", task="other"),
+    ]
+    read = Read(page(*kept(made)))
+    links = re.search(r"<nav.*?</nav>", Path("report.html").read_text(encoding="utf-8"))
+    assert links
+    names = re.findall(r">([^<>]+)</a>", links[0])
+    assert len(names) == len(set(names)) == 6
+    assert "toy on toys 1 · finished · graded by j/one" in names
+    assert "other on toys 1" in names, "nothing is added where nothing has to be"
+    headings = [attributes.get("id") for tag, attributes in read.elements if tag == "h2"]
+    assert len(headings) == len(set(headings)) == 6
+
+
+def test_what_is_better_near_0_is_said_to_be() -> None:
+    facts = {
+        name: MetricFacts(range=ends, higher_is_better=False)
+        for name, ends in (("bias", (-9, 9)), ("error", (0, 9)))
+    }
+    values = {"quality": 0.5, "bias": -1.0, "error": 1.0}
+    made = record([0.5, 0.5])
+    rows = [row.model_copy(update={"values": values}) for row in made.rows]
+    made = made.model_copy(update={"rows": rows, "metrics": made.metrics | facts})
+    text = Read(page(*kept([made]))).text
+    assert "biasnearer to 0 is better" in text
+    assert "errorless is better" in text
+
+
 def test_a_tie_is_said_to_be_one() -> None:
     files = kept([record([0.5, 0.6, 0.7, 0.8], model="m/a"), record([0.6, 0.5, 0.8, 0.71], model="m/b")])
-    assert "Not told apart from it at 5%: m/a" in _Read(page(*files)).text
+    assert "Not told apart from it at 5%: m/a" in Read(page(*files)).text
 
 
 def test_how_far_a_judge_is_believed() -> None:
@@ -161,7 +209,7 @@ def test_how_far_a_judge_is_believed() -> None:
     )
     other = record([0.4, 0.5, 0.7], model="m/b", **(judged | {"grader": "j/other"}))
     own = record([0.3, 0.5, 0.7], model="j/small", **judged)
-    text = _Read(page(*kept([record([0.5, 0.6, 0.7], model="m/a", **judged), other, own, calibration]))).text
+    text = Read(page(*kept([record([0.5, 0.6, 0.7], model="m/a", **judged), other, own, calibration]))).text
     ranking = text.partition("Ranking")[2].partition("Difference")[0]
     assert "judge and people: kappa" in ranking
     assert "0.70 [" in ranking
@@ -172,7 +220,7 @@ def test_how_far_a_judge_is_believed() -> None:
 
 def test_what_is_undefined_reads_so_and_the_file_is_whole() -> None:
     source = page(*kept([record([None, None], model="m/none"), record([0.4], model="m/single")]))
-    text = _Read(source).text
+    text = Read(source).text
     assert "n/a" in text
     assert not re.search(r"\bnan\b", source, re.IGNORECASE)
     assert "[n/a]" in text, "one sample has no interval"
@@ -181,7 +229,7 @@ def test_what_is_undefined_reads_so_and_the_file_is_whole() -> None:
 def test_less_is_better_lists_the_greatest_first() -> None:
     facts = {"quality": MetricFacts(range=(0, 1), higher_is_better=False)}
     values = {"m/a": [0.1, 0.9, 0.2], "m/b": [0.3, 0.95, 0.4]}
-    text = _Read(page(*kept(record(these, model=name, metrics=facts) for name, these in values.items()))).text
+    text = Read(page(*kept(record(these, model=name, metrics=facts) for name, these in values.items()))).text
     assert "Less is better." in text
     assert "m/a stands first" in text
     hard = text.partition("over all runs")[2]
@@ -193,7 +241,7 @@ def test_names_stay_text() -> None:
         [0.2, 0.4, 0.6], model=QUOTED, grader=HOSTILE, params={HOSTILE: QUOTED}, failed=1, dataset_samples=4
     )
     turned = record([0.2, 0.5, 0.6, 0.7], model="m/\u202etxet\x00")
-    read = _Read(page(*kept([with_ids(hostile, {0: HOSTILE, 3: QUOTED}), turned])))
+    read = Read(page(*kept([with_ids(hostile, {0: HOSTILE, 3: QUOTED}), turned])))
     assert HOSTILE in read.text
     assert QUOTED in read.text
     assert "\u202e" not in read.text
@@ -217,7 +265,7 @@ def test_chosen_runs_by_name_and_log() -> None:
     log = run(toy([{"quality": 0.2}, {"quality": 0.9}], signature="toy v=2"))
     settle()
     kept([record([0.5, 0.7], model="m/other")], str(locate().spool))
-    text = _Read(page("m/other", log.location, log.location)).text
+    text = Read(page("m/other", log.location, log.location)).text
     assert "2 runs on 2 boards" in text, "other data, so a board of its own; and the same run only once"
     assert "in no registry" in text
     assert text.count("Not comparable with the first board") == 1
@@ -261,7 +309,8 @@ def test_markup_escapes_all_but_itself() -> None:
 
 
 def test_in_a_browser(folder: Path) -> None:
-    page(*kept(many(20)))
+    shades = [(10, 9)] * 5 + [(9, 9)] * 4 + [(8, 8)] * 3 + [(7, 8)] * 2 + [(6, 6)]
+    page(*kept([*many(20), rated(shades, task="shades")]))
     file = folder / "report.html"
     assert file.stat().st_size < 400_000
     with browser(folder) as window:
@@ -277,6 +326,8 @@ def test_in_a_browser(folder: Path) -> None:
                 f" one.getBoundingClientRect().right > {width}).map(one => one.outerHTML.slice(0, 80))"
             )
             assert outside == [], "only tables are wider than the page, each in its own box"
+            cells = window.run("[...document.querySelectorAll('.heat td')].map(one => one.clientWidth)")
+            assert min(cells) > 18, "two digits have room"
             tracks = window.run("[...document.querySelectorAll('.track')].map(one => one.clientWidth)")
             assert min(tracks) > 200
         assert window.run("document.querySelectorAll('script, img').length") == 0
@@ -293,7 +344,7 @@ def test_in_a_browser(folder: Path) -> None:
         named = "[...document.querySelectorAll('svg[role=img]')].every(one => one.getAttribute('aria-label').length > 9)"
         assert window.run(named)
         assert window.run(
-            "[...document.querySelectorAll('th')].every(one => ['col', 'row'].includes(one.scope))"
+            "[...document.querySelectorAll('th')].every(one => ['col', 'row', 'colgroup'].includes(one.scope))"
         )
         assert window.problems == []
 

@@ -71,7 +71,12 @@ def test_real_dialogues_over_http_with_every_fault_of_a_judge(
     [("refusal", "copier", "refusal"), ("empty", "copier", "no_response"), ("truncated", "copier", None)],
 )
 def test_faults_of_the_model_over_http(
-    server: Server, monkeypatch: pytest.MonkeyPatch, unregistered: Path, model: str, judge: str, reason: str | None
+    server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    unregistered: Path,
+    model: str,
+    judge: str,
+    reason: str | None,
 ) -> None:
     over_http(monkeypatch, server)
     log = evaluate_task(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "SCALE",
     "Agreement",
     "Figure",
     "Level",
@@ -28,6 +29,9 @@ __all__ = [
 
 Level = Literal["ordinal", "interval"]
 Floats = NDArray[np.float64]
+
+SCALE = (1, 10)
+"""Lowest and highest rating in whole points, unless told otherwise."""
 
 # Bootstrap draws are made in blocks of at most this many weights, to bound memory (8 bytes each).
 _WEIGHTS_PER_BLOCK = 1_000_000
@@ -93,7 +97,7 @@ def agreement(
     judge: Sequence[float] | Floats,
     clusters: Sequence[str] | None = None,
     *,
-    scale: tuple[int, int] | None = (1, 10),
+    scale: tuple[int, int] | None = SCALE,
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -160,7 +164,9 @@ def agreement(
     )
 
 
-def quadratic_weighted_kappa(a: Sequence[float], b: Sequence[float], low: int = 1, high: int = 10) -> float:
+def quadratic_weighted_kappa(
+    a: Sequence[float], b: Sequence[float], low: int = SCALE[0], high: int = SCALE[1]
+) -> float:
     """Cohen's weighted kappa with squared weights (Cohen 1968, Psychological Bulletin 70:213).
 
     One minus the observed mean of (a - b)^2 over the one expected if the two were independent. The size of
@@ -247,7 +253,7 @@ def krippendorff_alpha(ratings: ArrayLike, level: Level = "ordinal") -> float:
 
 
 def confusion_matrix(
-    a: Sequence[float] | Floats, b: Sequence[float] | Floats, low: int = 1, high: int = 10
+    a: Sequence[float] | Floats, b: Sequence[float] | Floats, low: int = SCALE[0], high: int = SCALE[1]
 ) -> tuple[tuple[int, ...], ...]:
     """Count the items of each pair of whole ratings: row `a`, column `b`, from `low` to `high`.
 

@@ -44,6 +44,10 @@ def report(runs: tuple[str, ...], task: str | None, out: Path) -> None:
     except InputError as error:
         click.echo(f"Error: {error}", err=True)
         raise SystemExit(2) from None
+    for section in sections:
+        for entry in section.all:
+            if entry.problem:
+                click.echo(f"Warning: {entry.problem}; the report shows its means, not its samples", err=True)
     shown = sum(len(section.all) for section in sections)
     click.echo(f"{out}: {shown} run{'s' if shown != 1 else ''}", err=True)
 

@@ -8,7 +8,8 @@ facts, and a criterion is a share from 0 to 1, which a judge's score is compared
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,7 +38,10 @@ _SUMMARY_FIELDS = ("summary", "generated_summary", "automatic_summary", "candida
 _FACT_SCORES = {"dialogue_id", "system_index", "automatic_summary", "OmissionRate", "HallucinationRate"}
 _CHECKLIST = {"id", "sheets"}
 _SCORE = re.compile(r"(\d{1,3}(?:\.\d+)?)(?:\s*/\s*10)?")
+_SHARE = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _NOT_RATED = {"", "na", "n/a", "nan", "null", "none", "-", "–", "—", "?"}
+_NOT_SCORED = -1.0
+"""What MTS-Dialog writes for a rate that nobody gave."""
 
 
 class RatedSummary(BaseModel):
@@ -72,8 +76,8 @@ class RatedSummaries(BaseModel):
         name: Its name, or the file's.
         digest: 12 hex digits of a hash over all its records.
         scale: `rubric`, 1 to 10, or `share`, 0 to 1.
-        criteria: The criteria that people rated, in the rubric's order.
-        missing: For each of these, the number of summaries without a rating.
+        criteria: The criteria that people rated at least once, in the rubric's order.
+        missing: For each criterion that has a column, the number of summaries without a rating.
         unusable: Number of ratings whose summary or dialogue is not there, for public sets that lack some.
         records: The summaries, in order.
     """
@@ -121,7 +125,7 @@ def load_ratings(
         The set. A rating that is empty, `NA`, `-` and the like is missing, and counted.
 
     Raises:
-        InputError: A row cannot be used; names file, row and column, and none of its text.
+        InputError: A row cannot be used, or none is rated; names file, row and column, and none of its text.
     """
     if source == BUNDLED:
         return _from_candidates(dialogues or load_dialogues())
@@ -141,8 +145,15 @@ def _set(
 ) -> RatedSummaries:
     if not records:
         raise InputError(f"{name}: holds no ratings")
-    criteria = tuple(one for one in CRITERIA if any(one in record.human for record in records))
-    missing = {one: sum(record.human.get(one) is None for record in records) for one in criteria}
+    often = Counter(record.id for record in records)
+    twice = next((identity for identity, number in often.items() if number > 1), None)
+    if twice is not None:
+        raise InputError(f"{name}: holds two ratings of {twice}")
+    columns = [one for one in CRITERIA if any(one in record.human for record in records)]
+    missing = {one: sum(record.human.get(one) is None for record in records) for one in columns}
+    criteria = tuple(one for one in columns if missing[one] < len(records))
+    if not criteria:
+        raise InputError(f"{name}: no summary has a rating; all are empty in: {', '.join(columns)}")
     return RatedSummaries(
         name=name,
         digest=digest_of(record.model_dump() for record in records),
@@ -185,7 +196,7 @@ def _table(
         named = pick_field(row, where, fields["id"], ("id", "ID"), "id_field")
         kin = pick_field(row, where, fields["family"], ("family",), "family_field")
         of = next((name for name in ("dialogue_id", "encounter_id") if name in row), named)
-        columns = ", ".join(map(field_name, row))
+        columns = ", ".join(map(_shown, row))
         if written is None:
             raise InputError(f"{where}: no column 'summary'. It has: {columns}")
         about = known.get(identity_of(row, where, of)) if of and spoken is None else None
@@ -220,7 +231,8 @@ def _table(
         first.by_rater[rater] = human
     for record in found.values():
         if record.by_rater:
-            record.human = {one: _median(record, one) for one in record.human}
+            rated = {one for scores in record.by_rater.values() for one in scores}
+            record.human = {one: _median(record, one) for one in CRITERIA if one in rated}
         yield record
 
 
@@ -234,7 +246,7 @@ def _criteria(row: Mapping[str, Any], where: str) -> dict[str, str]:
     """Return the column of each criterion that a table has."""
     found: dict[str, str] = {}
     for column in row:
-        criterion = criterion_named(re.sub(r"^human[\s_.-]+", "", column, flags=re.IGNORECASE))
+        criterion = _criterion(column)
         if criterion in found:
             raise InputError(f"{where}: two columns for '{criterion}'")
         if criterion:
@@ -242,9 +254,18 @@ def _criteria(row: Mapping[str, Any], where: str) -> dict[str, str]:
     if not found:
         raise InputError(
             f"{where}: no column for a criterion ({', '.join(CRITERIA)}). "
-            f"It has: {', '.join(map(field_name, row))}"
+            f"It has: {', '.join(map(_shown, row))}"
         )
     return {criterion: found[criterion] for criterion in CRITERIA if criterion in found}
+
+
+def _criterion(column: str) -> str | None:
+    return criterion_named(re.sub(r"^human[\s_.-]+", "", column, flags=re.IGNORECASE))
+
+
+def _shown(column: str) -> str:
+    """Return a column's name as it may be shown: that of a criterion is no text of a note."""
+    return " ".join(column.split()) if _criterion(column) else field_name(column)
 
 
 def _rating(value: object, where: str, column: str) -> float | None:
@@ -254,42 +275,62 @@ def _rating(value: object, where: str, column: str) -> float | None:
         return None
     match = None if isinstance(value, bool) else _SCORE.fullmatch(text)
     if match is None or not LOWEST <= float(match[1]) <= HIGHEST:
-        raise InputError(f"{where}: column '{field_name(column)}' holds no number from {LOWEST} to {HIGHEST}")
+        raise InputError(f"{where}: column '{_shown(column)}' holds no number from {LOWEST} to {HIGHEST}")
     return float(match[1])
 
 
 def _fact_scores(path: Path) -> Iterator[RatedSummary]:
     """Read MTS-Dialog's human fact scores; the share that was not omitted, or not invented, is the rating.
 
-    A negative rate stands for one that was not scored, and is missing. Dialogue and reference are given once,
-    with the first system.
+    A rate of -1 stands for one that was not scored, and is missing, as an empty one is. Dialogue and
+    reference may be given once, with the first system.
     """
-    shares: dict[str, tuple[str, Callable[[float], float]]] = {
-        CRITERIA[0]: ("OmissionRate", lambda rate: 1 - rate),
-        CRITERIA[1]: ("HallucinationRate", lambda rate: 1 - rate),
-    }
+    rates = {CRITERIA[0]: "OmissionRate", CRITERIA[1]: "HallucinationRate"}
     told: dict[str, tuple[str, str | None]] = {}
+    seen: dict[tuple[str, str], str] = {}
     for where, row in read_rows(path):
-        identity = identity_of(row, where, "dialogue_id")
-        if "dialogue" in row:
-            told[identity] = (text_of(row, where, "dialogue"), row.get("reference_summary"))
+        lacking = sorted(_FACT_SCORES - row.keys())
+        if lacking:
+            raise InputError(f"{where}: no column '{lacking[0]}'")
+        identity, system = (identity_of(row, where, column) for column in ("dialogue_id", "system_index"))
+        earlier = seen.setdefault((identity, system), where)
+        if earlier != where:
+            raise InputError(f"{where}: dialogue_id and system_index are those of {earlier} too")
+        if not _is_blank(row.get("dialogue")):
+            spoken, reference = text_of(row, where, "dialogue"), row.get("reference_summary")
+            if told.get(identity, (spoken,))[0] != spoken:
+                raise InputError(f"{where}: column 'dialogue': another one than in an earlier row of its id")
+            told.setdefault(identity, (spoken, reference if isinstance(reference, str) else None))
         if identity not in told:
             raise InputError(f"{where}: column 'dialogue_id': no row before it gives the dialogue")
-        human: dict[str, float | None] = {}
-        for criterion, (column, share) in shares.items():
-            rate = row.get(column)
-            if isinstance(rate, bool) or not isinstance(rate, int | float) or rate > 1:
-                raise InputError(f"{where}: column '{column}' holds no share from 0 to 1, nor -1 for none")
-            human[criterion] = share(rate) if rate >= 0 else None
         dialogue, reference = told[identity]
         yield RatedSummary(
-            id=f"{identity}/{row['system_index']}",
+            id=f"{identity}/{system}",
             family=identity,
             dialogue=dialogue,
             summary=text_of(row, where, "automatic_summary"),
-            reference=reference,
-            human=human,
+            reference=reference or None,
+            human={criterion: _share_kept(row[column], where, column) for criterion, column in rates.items()},
         )
+
+
+def _share_kept(rate: object, where: str, column: str) -> float | None:
+    """Return one minus a rate from 0 to 1, given as a number or as its text; None for one that is missing."""
+    if _is_blank(rate):
+        return None
+    text = "" if isinstance(rate, bool) else str(rate).strip()
+    value = float(text) if _SHARE.fullmatch(text) else None
+    if value == _NOT_SCORED:
+        return None
+    if value is None or not 0 <= value <= 1:
+        raise InputError(
+            f"{where}: column '{column}' holds no share from 0 to 1, nor -1 or an empty cell for none"
+        )
+    return 1 - value
+
+
+def _is_blank(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _checklists(path: Path, dialogues: DialogueDataset | None) -> tuple[list[RatedSummary], int]:

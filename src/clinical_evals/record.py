@@ -1,6 +1,8 @@
 """Turn the log of a real run into a fixture that `replay/PATH` answers from."""
 
+import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,83 +14,163 @@ from inspect_ai.log import EvalSample, read_eval_log_samples
 from clinical_evals.files import InputError, replacing
 from clinical_evals.replay import CallAddress
 
+_Key = tuple[str, str, int]
+_LONGEST_FOLDER = 60
 # What other stop reasons mean for the reader of an answer.
 _STOP_REASONS = {"max_tokens": "max_tokens", "model_length": "max_tokens", "content_filter": "content_filter"}
 
 
 @dataclass(slots=True)
 class Recording:
-    """The answers of one task in a run.
+    """The answers of one task in a run: of all models, or of one where several answered the same calls.
 
     Attributes:
         task: The task's name, as its calls say it.
-        models: Every model that answered.
+        asked: The one model, as the run names it; empty if the answers are of all models.
+        models: Every model that answered, as it calls itself.
         rows: Fixture rows in the order of the calls, one for each sample, step and epoch.
         failed: Calls that got no answer and are left out.
+        repeated: Answers that are left out because the same model answered the same call again.
+        silent: Models of the task that answered no call, where each model has a recording of its own.
     """
 
     task: str
+    asked: str = ""
     models: set[str] = field(default_factory=set)
-    rows: dict[tuple[str, str, int], dict[str, Any]] = field(default_factory=dict)
+    rows: dict[_Key, dict[str, Any]] = field(default_factory=dict)
     failed: int = 0
+    repeated: int = 0
+    silent: tuple[str, ...] = ()
+
+    def add(self, call: "_Call") -> None:
+        """Take in a call; of several answers of one model the last counts."""
+        if call.row is None:
+            self.failed += 1
+            return
+        self.models.add(call.answered_as)
+        self.repeated += self.rows.pop(call.key, None) is not None
+        self.rows[call.key] = call.row
 
 
-def record_samples(samples: Iterable[EvalSample]) -> dict[str, Recording]:
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call of a run: who was asked, and the fixture row of the answer; None if there was no answer."""
+
+    task: str
+    key: _Key
+    model: str
+    answered_as: str
+    row: dict[str, Any] | None
+
+
+def record_samples(samples: Iterable[EvalSample], model: str | None = None) -> list[Recording]:
     """Collect the answers of a run's samples by task.
 
-    Calls that carry no address (see `clinical_evals.replay`) are not this suite's and are passed over. If a
-    call was made again, its last answer counts.
+    Calls that carry no address (see `clinical_evals.replay`) are not this suite's and are passed over. Where
+    several models answered the same call, as the judges of a panel do, each has a recording of its own.
+
+    Args:
+        samples: The samples.
+        model: Only the answers of this model.
+
+    Raises:
+        InputError: If no call was made to that model.
     """
-    recordings: dict[str, Recording] = {}
+    by_task: dict[str, list[_Call]] = {}
+    models: dict[str, None] = {}
+    for call in _calls(samples):
+        models[call.model] = None
+        if model in (None, call.model, call.answered_as):
+            by_task.setdefault(call.task, []).append(call)
+    if model is not None and models and not by_task:
+        raise InputError(f"--model {model}: not asked in this run; choose from: {', '.join(models)}")
+    recordings: dict[tuple[str, str], Recording] = {}
+    for task, calls in by_task.items():
+        apart = _have_a_call_in_common(calls)
+        for call in calls:
+            asked = call.model if apart else ""
+            recordings.setdefault((task, asked), Recording(task, asked)).add(call)
+    found = [recording for recording in recordings.values() if recording.rows]
+    for recording in found:
+        others = [one for one in recordings.values() if one.task == recording.task]
+        recording.silent = tuple(one.asked for one in others if one.asked and not one.rows)
+    return found
+
+
+def _calls(samples: Iterable[EvalSample]) -> Iterator[_Call]:
     for sample in samples:
         for event in sample.events:
-            if not isinstance(event, ModelEvent):
+            address = CallAddress.of(event.input) if isinstance(event, ModelEvent) else None
+            if not isinstance(event, ModelEvent) or address is None:
                 continue
-            address = CallAddress.of(event.input)
-            if address is None:
-                continue
-            recording = recordings.setdefault(address.task, Recording(address.task))
-            if event.error is not None or event.output.empty or event.pending:
-                recording.failed += 1
-                continue
-            recording.models.add(event.output.model or event.model)
-            key = (address.sample, address.step, address.epoch)
-            recording.rows.pop(key, None)
-            recording.rows[key] = _row(address, event)
-    return recordings
+            answered = event.error is None and not event.output.empty and not event.pending
+            yield _Call(
+                address.task,
+                (address.sample, address.step, address.epoch),
+                event.model,
+                event.output.model or event.model,
+                _row(address, event) if answered else None,
+            )
 
 
-def record_log(log: Path, out: Path) -> list[tuple[Path, Recording]]:
+def _have_a_call_in_common(calls: Iterable[_Call]) -> bool:
+    """Tell whether any call was put to more than one model."""
+    asked: dict[_Key, str] = {}
+    return any(asked.setdefault(call.key, call.model) != call.model for call in calls)
+
+
+def record_log(log: Path, out: Path, model: str | None = None) -> list[tuple[Path, Recording]]:
     """Write the fixtures of a log.
 
     Args:
         log: An Inspect log (`.eval` or `.json`).
-        out: A `.jsonl` file, or a folder, which gets one `TASK.jsonl` for each task.
+        out: A `.jsonl` file, or a folder, which gets one `TASK.jsonl` for each task; where several models
+            answered the same calls, a folder for each model, which gets it.
+        model: Only the answers of this model.
 
     Returns:
         Each file written, with what went into it.
 
     Raises:
         InputError: If the log cannot be read or holds no calls of this suite, or a file exists or cannot be
-            written.
+            written; then none is.
     """
     if not log.is_file():
         raise InputError(f"{log}: no such file")
-    recordings = record_samples(_samples(log))
-    recordings = {task: recording for task, recording in recordings.items() if recording.rows}
+    recordings = record_samples(_samples(log), model)
     if not recordings:
         raise InputError(f"{log}: no answered call says which task, sample and step it belongs to")
-    one_file = out.suffix == ".jsonl"
-    if one_file and len(recordings) > 1:
-        raise InputError(
-            f"{out}: the log holds several tasks ({', '.join(sorted(recordings))}); give a folder"
-        )
-    written = []
-    for task, recording in recordings.items():
-        path = out if one_file else out / f"{task}.jsonl"
+    if out.suffix == ".jsonl":
+        paths = [out]
+        tasks, models = sorted({one.task for one in recordings}), sorted({one.asked for one in recordings})
+        if len(tasks) > 1:
+            raise InputError(f"{out}: the log holds several tasks ({', '.join(tasks)}); give a folder")
+        if len(models) > 1:
+            raise InputError(
+                f"{out}: several models answered the same calls ({', '.join(models)}); give a folder, or "
+                "choose one with --model"
+            )
+    else:
+        folders = _folders(one.asked for one in recordings)
+        paths = [out / folders[one.asked] / f"{one.task}.jsonl" for one in recordings]
+    for path in paths:
+        if path.exists():
+            raise InputError(f"{path}: exists already; choose another place or remove it")
+    written = list(zip(paths, recordings, strict=True))
+    for path, recording in written:
         _write(path, recording)
-        written.append((path, recording))
     return written
+
+
+def _folders(models: Iterable[str]) -> dict[str, str]:
+    """Name a folder for each model, in letters that stand in any path and in a list of judges."""
+    names: dict[str, str] = {}
+    for model in dict.fromkeys(models):
+        name = re.sub(r"[^A-Za-z0-9._-]+", "_", model)[-_LONGEST_FOLDER:].strip("._")
+        if model and (not name or name in names.values()):
+            name += f"-{hashlib.sha256(model.encode()).hexdigest()[:8]}"
+        names[model] = name
+    return names
 
 
 def _samples(log: Path) -> Iterator[EvalSample]:
@@ -123,8 +205,6 @@ def _as_output(text: str) -> object:
 
 
 def _write(path: Path, recording: Recording) -> None:
-    if path.exists():
-        raise InputError(f"{path}: exists already; choose another place or remove it")
     models = ", ".join(sorted(recording.models))
     about = {
         "about": f"Recorded from a run, not written by hand: answers of {models} to task {recording.task}.",

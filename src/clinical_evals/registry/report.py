@@ -1,7 +1,6 @@
 """What a report says, before it is laid out: boards with their samples, differences and versions."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -47,6 +46,7 @@ class Entry:
         place: Its place on the board.
         rows: Its samples; None if they could not be read.
         versions: Versions and the like, by name.
+        problem: Why its samples could not be read; empty if they were.
         gap: How it differs from the best run; None for the best itself and where it cannot be said.
     """
 
@@ -54,6 +54,7 @@ class Entry:
     place: Place
     rows: Sequence[SampleRow] | None
     versions: Mapping[str, str]
+    problem: str = ""
     gap: Gap | None = None
 
     @property
@@ -75,12 +76,14 @@ class Section:
         entries: Its ranked runs, best first.
         apart: Runs that cannot be ranked.
         left_out: Number of ranked runs beyond those shown.
+        heading: What to call it; no two of a report are called the same.
     """
 
     board: Board
     entries: Sequence[Entry]
     apart: Sequence[Entry]
     left_out: int = 0
+    heading: str = ""
 
     @property
     def facts(self) -> MetricFacts:
@@ -152,17 +155,31 @@ def build_sections(
         names = _names([*shown, *board.apart[:MOST_RUNS]])
 
         def entry(place: Place, name: str) -> Entry:
-            try:
-                rows: Sequence[SampleRow] | None = rows_of(place.run)
-            except InputError:
-                rows = None
-            return Entry(name, place, rows, versions_of(place.run))
+            rows, problem = _samples(place.run, rows_of)
+            return Entry(name, place, rows, versions_of(place.run), problem)
 
         entries = [entry(place, names[place.run.run_id]) for place in shown]
         apart = [entry(place, names[place.run.run_id]) for place in board.apart[:MOST_RUNS]]
         section = Section(board, _with_gaps(entries, board.headline), apart, len(board.places) - len(shown))
         sections.append(section)
-    return sections
+    return [
+        replace(section, heading=heading)
+        for section, heading in zip(sections, _headings(sections), strict=True)
+    ]
+
+
+def _samples(
+    run: RunView, rows_of: Callable[[RunView], Sequence[SampleRow]]
+) -> tuple[Sequence[SampleRow] | None, str]:
+    """Read a run's samples, or say why they cannot be: some of them would pass for all."""
+    try:
+        rows = rows_of(run)
+    except InputError as error:
+        return None, str(error)
+    tried = sum(row.status != "cancelled" for row in rows)
+    if tried != run.rows:
+        return None, f"run {run.run_id}: its samples.parquet holds {tried} of {run.rows} samples"
+    return rows, ""
 
 
 def hard_samples(section: Section) -> list[HardSample]:
@@ -224,16 +241,38 @@ def _with_gaps(entries: Sequence[Entry], metric: str) -> list[Entry]:
 
 def _names(places: Sequence[Place]) -> dict[str, str]:
     """Call each run by its model, and by more where that is not enough."""
-    names = {place.run.run_id: place.run.model for place in places}
     more: Sequence[Callable[[RunView], str]] = (
         lambda run: f"graded by {run.grader}" if run.grader != run.model else "",
         lambda run: run.created[:16].replace("T", " "),
         lambda run: run.run_id[:8],
     )
-    for say in more:
-        often = Counter(names.values())
-        for place in places:
-            name, added = names[place.run.run_id], say(place.run)
-            if often[name] > 1 and added:
-                names[place.run.run_id] = f"{name} · {added}"
+    runs = [place.run for place in places]
+    names = _distinct([run.model for run in runs], [[say(run) for run in runs] for say in more])
+    return {run.run_id: name for run, name in zip(runs, names, strict=True)}
+
+
+def _headings(sections: Sequence[Section]) -> list[str]:
+    """Call each board by its task and data, and by more where that is not enough."""
+    boards, runs = [section.board for section in sections], [section.newest for section in sections]
+    settings = [dict(part.partition("=")[::2] for part in board.signature.split()) for board in boards]
+    grader = [f"graded by {one['grader']}" if "grader" in one else "" for one in settings]
+    source = [one.get("source", "") for one in settings]
+    version = [f"v={one['v']}" if "v" in one else "" for one in settings]
+    digests = [f"data {run.dataset.digest.rpartition(':')[2][:8]}" for run in runs]
+    numbers = [f"board {at}" for at in range(1, len(runs) + 1)]
+    names = [f"{run.task} on {run.dataset.name} {run.dataset.version}".rstrip() for run in runs]
+    return _distinct(names, [source, grader, version, digests, numbers])
+
+
+def _distinct(names: Sequence[str], more: Sequence[Sequence[str]]) -> list[str]:
+    """Add to names that are alike what sets them apart, of each list only as far as it does."""
+    names = list(names)
+    for added in more:
+        alike: dict[str, set[str]] = {}
+        for name, word in zip(names, added, strict=True):
+            alike.setdefault(name, set()).add(word)
+        names = [
+            f"{name} · {word}" if word and len(alike[name]) > 1 else name
+            for name, word in zip(names, added, strict=True)
+        ]
     return names

@@ -12,6 +12,7 @@ from clinical_evals.registry.markup import Markup, element, joined
 from clinical_evals.registry.plots import Mark, Spread, axis_over, interval_plot, range_plot, spread_plot
 from clinical_evals.registry.report import Section
 from clinical_evals.registry.report_limits import limits
+from clinical_evals.registry.report_ratings import ratings
 from clinical_evals.registry.report_tables import counted, interval, named, number, p_value
 
 _ALPHA = 0.05
@@ -78,20 +79,15 @@ def as_page(sections: Sequence[Section], made: str) -> str:
 
 def _contents(sections: Sequence[Section]) -> Markup:
     links = [
-        element("li", element("a", _heading(section), href=f"#board-{at}"))
+        element("li", element("a", section.heading, href=f"#board-{at}"))
         for at, section in enumerate(sections, 1)
     ]
     links.append(element("li", element("a", "What these figures do not mean", href="#limits")))
     return element("nav", element("ul", *links), aria_label="Contents")
 
 
-def _heading(section: Section) -> str:
-    dataset = section.newest.dataset
-    return f"{section.board.task} on {dataset.name} {dataset.version}".rstrip()
-
-
 def _board(section: Section, at: int) -> Markup:
-    parts: list[Markup | None] = [element("h2", _heading(section), id=f"heading-{at}")]
+    parts: list[Markup | None] = [element("h2", section.heading, id=f"heading-{at}")]
     if section.board.differs:
         parts.append(
             element(
@@ -99,6 +95,7 @@ def _board(section: Section, at: int) -> Markup:
                 class_="warning",
             )
         )  # fmt: skip
+    parts.append(_unread(section))
     if section.entries:
         parts += [element("p", sentence, class_="lead") for sentence in _lead(section)]
         parts += [_headline(section), tables.ranking(section)]
@@ -107,6 +104,7 @@ def _board(section: Section, at: int) -> Markup:
         parts += [_differences(section), _values(section), element("h3", "Metrics"), tables.metrics(section)]
     else:
         parts.append(element("p", "No run of this board can be ranked.", class_="lead"))
+    parts.append(ratings(section))
     parts += [element("h3", "What was not scored, and why"), _bounds(section), tables.failures(section)]
     if section.apart:
         parts += [element("h3", "Listed apart"), tables.apart(section)]
@@ -122,6 +120,29 @@ def _board(section: Section, at: int) -> Markup:
     return element("section", *parts, id=f"board-{at}", aria_labelledby=f"heading-{at}")
 
 
+def _unread(section: Section) -> Markup | None:
+    """Say whose samples could not be read, and what is not shown for that reason."""
+    items = [
+        element("li", element("strong", entry.name), f": {entry.problem}")
+        for entry in section.all
+        if entry.problem
+    ]
+    if not items:
+        return None
+    first = " As the first run is one, no run is compared with it." if section.all[0].problem else ""
+    return element(
+        "div",
+        element(
+            "p",
+            "The samples of some runs could not be read. Their means and intervals were recorded apart and "
+            "stand; values of single samples, differences to the best run, ratings side by side and the "
+            f"names of unscored samples are not shown of them.{first}",
+        ),
+        element("ul", *items),
+        class_="warning",
+    )
+
+
 def _folded(title: str, content: Markup | None) -> Markup | None:
     return None if content is None else tables.folded(title, content)
 
@@ -130,11 +151,14 @@ def _lead(section: Section) -> list[Markup]:
     """Say in a sentence or two what the board comes to."""
     metric, best = section.board.headline, section.entries[0]
     figure = best.run.figure(metric)
+    if best.place.rank is None and not math.isnan(figure.mean):
+        return [joined("No run of this board can be ranked: no sample was answered.")]
     if math.isnan(figure.mean):
         return [joined("No run of this board has a value of ", element("code", metric), ".")]
+    ranked = sum(entry.place.rank is not None for entry in section.entries)
     first = joined(
         element("strong", best.name),
-        " stands first with ",
+        " stands first with " if ranked > 1 else " is the only run that can be ranked, with ",
         element("code", metric),
         f" {number(figure.mean)} {interval(figure.lower, figure.upper)} over {counted(figure.n, 'sample')}.",
     )
@@ -179,7 +203,7 @@ def _headline(section: Section) -> Markup:
 
 
 def _direction(section: Section) -> str:
-    return "More is better." if section.facts.higher_is_better else "Less is better."
+    return f"{tables.direction(section.facts)}."
 
 
 def _cut(section: Section, low: float, high: float) -> str:
@@ -187,7 +211,8 @@ def _cut(section: Section, low: float, high: float) -> str:
     limits = section.facts.range
     if limits is None or (low <= min(limits) and high >= max(limits)):
         return ""
-    return f" The axis shows {low:g} to {high:g} of the possible {min(limits):g} to {max(limits):g}."
+    said = f" The axis shows {low:g} to {high:g} of the possible {min(limits):g} to {max(limits):g}."
+    return said.replace("-", "−")
 
 
 def _differences(section: Section) -> Markup | None:
@@ -230,21 +255,13 @@ def _values(section: Section) -> Markup | None:
             middle = (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
             said = f"median {number(middle)}, {values[0]:.2f} to {values[-1]:.2f}"
             spreads.append(Spread(entry.name, values, said, entry.run.figure(metric).mean))
-    unread = [entry.name for entry in section.entries if entry.rows is None]
-    missing = (
-        element("p", f"The samples of {named(unread)} could not be read.", class_="warning")
-        if unread
-        else None
-    )
     if not spreads:
-        return missing
+        return None
     every = [value for spread in spreads for value in spread.values]
     limits = section.facts.range
     axis = axis_over([*every, *limits] if limits else every, limits)
     caption = f"How the samples' {metric} lies: bars count samples, all on one scale; the line is the mean."
-    return joined(
-        _figure("Values of single samples", caption, spread_plot(spreads, axis, about=metric)), missing
-    )
+    return _figure("Values of single samples", caption, spread_plot(spreads, axis, about=metric))
 
 
 def _bounds(section: Section) -> Markup | None:

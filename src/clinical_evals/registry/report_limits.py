@@ -1,6 +1,6 @@
 """What the figures of a report do not mean."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from clinical_evals.registry.judges import remark
 from clinical_evals.registry.markup import Markup, element
@@ -47,9 +47,11 @@ def limits(sections: Sequence[Section]) -> Markup:
         ),
         (
             "A failure is not always the model's.",
-            "What the model did not answer counts 0. What a grader, a judge or an endpoint failed at is "
-            "unscored and in no mean: read the worst and the best case beside it.",
+            "What the model did not answer counts as the lowest value, 0 or 1 as the scale begins. What a "
+            "grader, a judge or an endpoint failed at is unscored and in no mean: read the worst and the "
+            "best case beside it.",
         ),
+        *_agreement(sections),
         *_synthetic(sections),
     ]
     items = [element("li", element("strong", title), " ", text) for title, text in points]
@@ -77,6 +79,21 @@ def _few(sections: Sequence[Section]) -> str:
     sizes = [entry.run.figure(section.board.headline).n for section in sections for entry in section.entries]
     fewest = min((size for size in sizes if size), default=_FEW)
     return f" The fewest here are {counted(fewest, 'sample')}." if fewest < _FEW else ""
+
+
+def _agreement(sections: Sequence[Section]) -> list[tuple[str, str]]:
+    tasks = dict.fromkeys(section.board.task for section in sections if any(_compares_raters(section)))
+    if not tasks:
+        return []
+    said = (
+        f"In {named(list(tasks))} it is with the people who rated, on these samples, and says nothing of who "
+        "was right. Kappa is low where nearly all ratings are alike, whatever the raters' skill."
+    )
+    return [("Agreement is not truth.", said)]
+
+
+def _compares_raters(section: Section) -> Iterator[bool]:
+    return (facts.statistic == "quadratic_weighted_kappa" for facts in section.newest.facts.values())
 
 
 def _synthetic(sections: Sequence[Section]) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from clinical_evals.registry.markup import Markup, breakable, element, joined
+from clinical_evals.registry.record import MetricFacts
 from clinical_evals.registry.report import Entry, Section, hard_samples, unscored_samples
 from clinical_evals.registry.runs import Figure
 
@@ -42,6 +43,14 @@ def percent(value: float) -> str:
 def p_value(p: float) -> str:
     """Write a p-value."""
     return "n/a" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def direction(facts: MetricFacts) -> str:
+    """Say which values are better; what lies as far on either side of 0 as it can is better near 0."""
+    if facts.higher_is_better:
+        return "More is better"
+    centred = facts.range is not None and facts.range[0] == -facts.range[1]
+    return "Nearer to 0 is better" if centred else "Less is better"
 
 
 def counted(number_: int, noun: str) -> str:
@@ -186,16 +195,15 @@ def metrics(section: Section) -> Markup:
 
 
 def _metrics(caption: str, names: Sequence[str], section: Section) -> Markup:
-    less = {
-        name for entry in section.all for name, facts in entry.run.facts.items() if not facts.higher_is_better
-    }
+    facts = {name: facts for entry in section.all for name, facts in entry.run.facts.items()}
+    said = {name: direction(one).lower() for name, one in facts.items() if not one.higher_is_better}
     return matrix(
         caption,
         "metric",
         names,
         section.entries,
         lambda name, entry: _figure(entry.run.figure(name)),
-        lambda name: joined(breakable(name), element("small", "less is better") if name in less else None),
+        lambda name: joined(breakable(name), element("small", said[name]) if name in said else None),
     )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from clinical_evals.registry.aggregate import Aggregates, aggregate
+from clinical_evals.registry.cross_table import ARTIFACT, write_picture
 from clinical_evals.registry.database import check_database, create_database
 from clinical_evals.registry.location import Location
 from clinical_evals.registry.names import safe_name, stored_names
@@ -123,6 +124,9 @@ def send(record: RunRecord, client: "MlflowClient", location: Location) -> Liter
     _log_dataset(run_id, record, client)
     with tempfile.TemporaryDirectory() as folder:
         client.log_artifact(run_id, str(write_rows(record.rows, Path(folder) / "samples.parquet")))
+        picture = write_picture(record, Path(folder) / ARTIFACT)
+        if picture is not None:
+            client.log_artifact(run_id, str(picture))
         if record.text_log is not None:
             send_text(run_id, record.text_log, client, Path(folder))
     client.set_terminated(run_id, summed.status, end_time=_milliseconds(record.completed))
