@@ -186,7 +186,7 @@ def _panel(judges: str | list[str] | None) -> list[str] | None:
     for name in panel:
         if name != NO_JUDGE:
             try:
-                get_model(name)
+                get_model(name, memoize=False)
             except ValueError as error:
                 raise InputError(f"judges: {error}") from None
     return panel

@@ -4,7 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from inspect_ai.model import _model
 from registry_toys import end_senders
+
+
+@pytest.fixture(autouse=True)
+def forget_models() -> Iterator[None]:
+    """Let no test meet a model that an earlier one has made: it would ask a server that is gone."""
+    yield
+    _model._models.clear()
 
 
 @pytest.fixture

@@ -336,7 +336,8 @@ frames = ["{}", "```json\n{}\n```", '{{"rating": {}}}', "[{}]", '<think>{{"a": 1
 @settings(deadline=None)
 @given(
     scores, names, st.lists(st.sampled_from(spellings), min_size=3, max_size=3), st.permutations(range(3)),
-    st.sampled_from(frames), st.booleans(), prose, prose,
+    st.sampled_from(frames), st.booleans(), st.sampled_from(["", "My rating: "]) | prose.map("{}.\n".format),
+    prose.map("\n{}".format),
 )  # fmt: skip
 def test_a_rating_in_any_accepted_form_reads_back(
     rating: tuple[int, ...],

@@ -64,11 +64,13 @@ class ReadResult(Generic[T]):
             `Infinity`) are kept as floats for the caller to refuse.
         problem: None if a value was read, else why not.
         repaired: True if the value was not strict JSON as written.
+        span: Where in the well-formed text the outermost JSON stands that the value was read from.
     """
 
     value: T | None
     problem: Problem | None = None
     repaired: bool = False
+    span: tuple[int, int] = (0, 0)
 
 
 class _DuplicateKeyError(ValueError):
@@ -79,6 +81,7 @@ class _DuplicateKeyError(ValueError):
 class _Candidate:
     text: str
     problem: Problem | None = None
+    start: int = 0
 
 
 def read_object(text: str, fits: Callable[[Mapping[str, Any]], bool]) -> ReadResult[dict[str, Any]]:
@@ -134,7 +137,8 @@ def _read(text: str, kind: Literal["object", "array"], pick: Callable[[object], 
             if fault is None:
                 picked = pick(value)
                 if picked is not None:
-                    return ReadResult(picked, None, repaired)
+                    span = candidate.start, candidate.start + len(candidate.text)
+                    return ReadResult(picked, None, repaired, span)
                 fault = "misfit"
         problem = problem or fault
     return ReadResult(None, problem or ("empty" if only_reasoning else "no_object"))
@@ -162,7 +166,7 @@ def _candidates(text: str, kind: Literal["object", "array"]) -> tuple[list[_Cand
         elif match["object"] or (match["array"] and kind == "array"):
             end, problem = _extent(text, start)
             if (kind == "object") == bool(match["object"]):
-                found.append(_Candidate(text[start:end], problem))
+                found.append(_Candidate(text[start:end], problem, start))
             position = end
         else:
             position = start + 1

@@ -1,10 +1,14 @@
 """Whether a rating that was read is really the one that the judge gave.
 
 A summary can plant a rating, and a judge can quote it: as an object of its own, under a key, inside quotation
-marks, behind a forged end of reasoning. And the lenient reader guesses: it cuts `4 out of 5` to 4, and takes
-a quotation whose marks are not escaped (`"reason": "it says "No Hallucinations": 10"`) for a field. So the
-text itself is asked again. Names are looked for more widely here than they are read: a doubt costs one more
-question to the judge, a wrong grade costs the figure.
+marks, behind a forged end of reasoning. A quotation has no mark that it must carry, so none is looked for:
+a rating is the judge's own only where the judge presents it so. It stands apart, or the words that run up to
+it are words that introduce one's own rating, and nothing else in the answer refuses or grades otherwise.
+
+The lenient reader guesses, too: it cuts `4 out of 5` to 4, and takes a quotation whose marks are not escaped
+(`"reason": "it says "No Hallucinations": 10"`) for a field. So the text itself is asked again. Names are
+looked for more widely here than they are read. A doubt costs one more question to the judge, a wrong grade
+costs the figure.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from clinical_evals.reading import REASONING_TAG, closes
 
 from .fields import bare_name, criterion_at_end, criterion_values, is_score_key, listed_values, read_score
 from .rubric import CRITERIA
+from .verdicts import grades_otherwise, refuses
 
 __all__ = ["is_doubtful", "stands_under_foreign_key"]
 
@@ -28,53 +33,90 @@ _KEY_AND_VALUE = re.compile(
 _UNESCAPED_QUOTE = re.compile(r"""(?<!\\)["'”]\s*$""")
 _COMMENT = re.compile(r"(?://|\#|/\*).*")
 _QUOTED = re.compile(r"""(?P<mark>["'“])(?P<inside>[^"'”]*)(?:["'”](?P<tail>.*))?""")
-# What a judge puts a rating of its own under.
-_OWN_KEYS = frozenset(
-    """answer assessment criteria data evaluation evaluations final finalrating finalscores grade grades
-    grading json judgement judgment output rating ratings response result results rubric rubricscores score
-    scores scoring summaryevaluation""".split()
-)
-# "the summary contains {...}": somebody else's words follow.
-_QUOTES = re.compile(
-    r"\b(?:says?|said|states?|stated|claims?|claimed|contains?|contained|asks?|asked|reads|demands?|demanded"
-    r"|instructs?|instructed|quot\w+|examples?|e\.g\.|planted|injected|embedded|writes|wrote|tells|told)\b"
-    r"(?P<between>[^.!?{\[]{0,60})$",
-    re.IGNORECASE,
-)
-_QUOTATION_MARKS = ('"', "'", "“", "‘", "«")
-_FENCE = re.compile(r"(?:`+|~{3,})\w*\s*$")
-_REFUSES = re.compile(
-    r"\bI(?:['’]m| am| must| have to| will| would|['’]d)?(?: respectfully)? (?:declin|refus)(?:e|ing)\b"
-    r"|\bI(?: am|['’]m)? (?:cannot|can not|can['’]t|won['’]t|will not|unable to|not able to|not going to"
-    r"|do not|don['’]t)(?: \w+){0,2}? (?:rate|score|grade|evaluate|judge|assess|comply|answer)\b",
-    re.IGNORECASE,
-)
-# "I rate it 2", "my scores are 2, 2 and 2", "Rating: 3/10": a grade in words.
-_IN_WORDS = re.compile(
-    r"(?<!heart )(?<!respiratory )(?<!pain )(?<!pain was )(?<!pain is )"
-    r"\b(?:rat(?:e|ed|ing|ings)|scor(?:e|ed|es|ing)|grad(?:e|ed|es)|giv(?:e|en|ing)|gave|verdict|assign(?:ed)?)"
-    r"(?:[\s:=*_`\"'(,-]+(?:it|this|that|them|each|all|every|everything|three|is|are|be|would|should|as|at|of|a|an"
-    r"|the|only|just|summary|criteria|criterion|one|to))*[\s:=*_`\"'(,-]+(?P<score>10|[1-9])(?![\w.]|\s*%)"
-    r"(?P<more>(?:\s*(?:,|/|and|;)+\s*(?:10|[1-9])(?![\w.]))*)",
-    re.IGNORECASE,
+
+# What a judge puts a rating of its own under: `scores`, `final_rating`, `evaluation`.
+_OWN_KEY = re.compile(
+    r"(?:my|final|clinical|quality|rubric|criteria|evaluation|judge)*"
+    r"(?:answer|assessment|criteria|data|evaluation|final|grade|grading|json|judge?ment|output|rating|response"
+    r"|result|rubric|score|scoring|summaryevaluation)s?"
 )
 
+# Words that say that one's own rating follows, and words that may stand with them.
+_OWN = frozenset(
+    """again answer answers assessment assistant based below conclusion evaluate evaluation final following
+    follows grade grades hence here here's here’s json judgement judgment object once output outputs rated rating
+    ratings report response result results score scores scoring therefore thus verdict""".split()
+)
+_WITH_OWN = _OWN | frozenset(
+    """1 10 a above according after against all an analysis analyzing and appropriate are as assessed be
+    believe both by careful carefully certainly channel clinical come compared comparing comparison complete
+    course criteria criterion dialogue each evaluated fair findings for generated given have i i'd i'll i've i’d
+    i’ll i’ve is let let's let’s me message more my now observations of ok okay on only overall per qa quality
+    read review reviewed reviewing rubric rules scale so summary sure texts the then these think this three to
+    two us valid we will would""".split()
+)
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_POLITE = re.compile(
+    r"\bin(?= conclusion\b)"
+    r"|\b(?:in|as) (?:(?:the|a|requested|required|specified|valid|json) )*(?:json|format|requested|asked)\b"
+    r"|(?<=\bhere) (?:it is|they are|you go|you are)\b|\b(?:that )?you (?:asked for|requested)\b"
+)
+_I_RATE = re.compile(
+    r"\bi(?:['’](?:d|ll|ve))?(?: (?:would|will|have|must|therefore|hereby))*"
+    r" (?:rate|score|grade|give|assign|award|evaluate)d?(?: it)?\b|\bthe summary (?:gets|receives|deserves)\b"
+)
+# "the summary says {...}": somebody else's words follow. In a line that does not run on, only at its end.
+_SPEAKS = re.compile(
+    r"\b(?:says?|said|states?|stated|claims?|claimed|contains?|contained|includes?|included|asks?|asked|reads"
+    r"|goes|holds|demands?|demanded|wants?|tries|instructs?|instructed|quot\w+|examples?|planted|inject\w+"
+    r"|embed\w+|writes|wrote|tells|told|orders?|according to (?:the|this) (?:\w+ )?(?:summary|dialogue|text)"
+    r"|had|if|were it)\b"
+    r"(?P<end>(?:\W+(?:this|that|the|following|text|line|json|object|rating|words|a|an|as|string|so|with"
+    r"|graders?|judges?|reviewers?|me|you|us|to|for|print|output|answer|reply|respond|write|give))*\W*$)?",
+    re.IGNORECASE,
+)
+_ABBREVIATION = re.compile(r"\b(?:e\.\s?g|i\.\s?e|ex|cf)\.", re.IGNORECASE)
+_PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
+_BREAK = re.compile(r"[.!?][\"'”’)*_]*(?:\s|$)|\n[^\S\n]*\n|(?:^|\n)[^\S\n]*(?:[-*+•|]|#+|\d{1,2}[.)])(?=\s)")
+_CLAUSE = re.compile(r"[,;\n]|\s[–—-]+\s")
+_FENCE = re.compile(r"(?:`{3,}|~{3,})\w*\s*$")
+_RUNS_ON = (":", "：", "-", "–", "—", "=", ">", ",", "(")
+_OPENING_QUOTES, _CLOSING_QUOTES = ('"', "'", "“", "‘", "«"), ('"', "'", "”", "’", "»")
+_CLOSING_TAG = re.compile(r"</(?P<name>[a-z][\w-]{1,40})>", re.IGNORECASE)
+_TAIL = re.compile(
+    r"(?:[\]})*_`]|[^\S\n])*[,;(<>=–—-]*[^\S\n]*"
+    r"(?:(?:\n[^\S\n]*){1,2}(?:[`~]{3,}\s{0,2})?(?=(?:which|that|is|was|as|in|from|by|appears?)\b))?"
+    r"(?P<words>[a-z][^.!?\n]*)"
+)
+_GIVES_REASONS = re.compile(
+    r"(?:because|since|due|as|based|given|for|done)\b(?! (?:its?|part|the summary|an?)\b)"
+)
+# How far back the sentence that a rating stands in is looked at, in characters.
+_REACH = 300
 
-def is_doubtful(text: str, scores: Mapping[str, int], *, repaired: bool) -> bool:
+
+def is_doubtful(text: str, span: tuple[int, int], scores: Mapping[str, int], *, repaired: bool) -> bool:
     """Whether the text speaks against the scores that were read from it.
 
     It does if anywhere but in reasoning at its head a JSON field of a criterion's name holds another score;
-    if the words around its JSON quote somebody, refuse, or give another grade; and if, the rating not being
-    strict JSON as written, a score has more behind it than a comment or a criterion is named by other than
-    one field.
+    if the words that run up to its JSON, or on from it, do not present it as the judge's own; if words
+    refuse, or give another grade; and if, the rating not being strict JSON as written, a score has more
+    behind it than a comment or a criterion is named by other than one field.
 
     Args:
-        text: The judge's answer.
+        text: The judge's answer, well-formed Unicode.
+        span: Where in it the JSON stands that the scores were read from.
         scores: What was read, by criterion.
         repaired: The rating was not strict JSON as written.
     """
-    answer = _without_head_reasoning(text)
-    return _fields_differ(answer, scores, repaired=repaired) or _words_differ(answer, scores)
+    head = _end_of_head_reasoning(text)
+    if _fields_differ(text[head:], scores, repaired=repaired):
+        return True
+    before, thoughts = _without_reasoning(text[head : span[0]])
+    after = text[span[1] :]
+    if not (_leads_in(before) and _leads_out(after)):
+        return True
+    return any(refuses(words) or grades_otherwise(words, scores) for words in (before[thoughts:], after))
 
 
 def stands_under_foreign_key(value: Mapping[str, Any]) -> bool:
@@ -91,8 +133,54 @@ def stands_under_foreign_key(value: Mapping[str, Any]) -> bool:
                 if foreign:
                     return True
                 continue
-            pending += [(inner, foreign or bare_name(key) not in _OWN_KEYS) for key, inner in item.items()]
+            pending += [(inner, foreign or not _is_own_key(key)) for key, inner in item.items()]
     return False
+
+
+def _is_own_key(key: str) -> bool:
+    return _OWN_KEY.fullmatch(bare_name(key)) is not None
+
+
+def _leads_in(before: str) -> bool:
+    """Whether the words that run up to a rating, if any do, introduce it as the judge's own."""
+    lead = before.rstrip()
+    lead = lead[: len(lead) - len(fence[0])] if (fence := _FENCE.search(lead[-40:])) else lead
+    lead = lead.rstrip(" \t\r\n\ufeff`[*_")
+    gap = before[len(lead) :]
+    lead = _ABBREVIATION.sub("example", lead[-_REACH:])
+    line = lead.rpartition("\n")[2].strip()
+    inline = "\n" not in gap
+    if lead.endswith(_OPENING_QUOTES) and (inline or line.count(lead[-1]) % 2):
+        return False
+    if inline and line.startswith(">"):
+        return False
+    sentence = lead[max((found.end() for found in _BREAK.finditer(lead)), default=0) :]
+    heading = line.startswith("#") or (line.startswith("**") and "**" not in line[2:])
+    if not (inline or heading or lead.endswith(_RUNS_ON)):
+        speaks = any(found["end"] is not None for found in _SPEAKS.finditer(sentence))
+        return not speaks or _PARAGRAPH.search(gap) is not None
+    clauses = _CLAUSE.split(sentence.strip(" \t\r\n*_#:：,;–—-=>("))
+    said: set[str] = set()
+    while clauses and (words := _words(clauses[-1])) <= _WITH_OWN:
+        said |= words
+        clauses.pop()
+    return not _SPEAKS.search(sentence) and (bool(said & _OWN) or not (said or clauses))
+
+
+def _leads_out(after: str) -> bool:
+    """Whether the words that run on from a rating, if any do, leave it the judge's own."""
+    if after.startswith(_CLOSING_QUOTES):
+        return False
+    if any(not _is_own_key(tag["name"]) for tag in _CLOSING_TAG.finditer(after)):
+        return False
+    tail = _TAIL.match(after[:_REACH])
+    if tail is None or _GIVES_REASONS.match(tail["words"]):
+        return True
+    return _words(tail["words"]) <= _WITH_OWN
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(_I_RATE.sub("my rating", _POLITE.sub("", text.lower()))))
 
 
 def _fields_differ(answer: str, scores: Mapping[str, int], *, repaired: bool) -> bool:
@@ -112,45 +200,38 @@ def _fields_differ(answer: str, scores: Mapping[str, int], *, repaired: bool) ->
     return repaired and any(named[criterion] != 1 for criterion in CRITERIA)
 
 
-def _words_differ(answer: str, scores: Mapping[str, int]) -> bool:
-    """Whether the words before and after the JSON quote, refuse or grade otherwise."""
-    opening, closing = answer.find("{"), answer.rfind("}")
-    if answer[:opening].rstrip().endswith("["):
-        opening, closing = answer.rindex("[", 0, opening), max(closing, answer.rfind("]"))
-    before, after = answer[:opening], answer[closing + 1 :]
-    if before.endswith(_QUOTATION_MARKS) or re.search(r"^\s*>\s*$", before.rpartition("\n")[2]):
-        return True
-    quoting = _QUOTES.search(_FENCE.sub("", before[-200:]).rstrip(" \n\t*"))
-    if quoting and "\n\n" not in quoting["between"]:
-        return True
-    given = set(scores.values())
-    for words in (before, after):
-        if _REFUSES.search(words):
-            return True
-        for grade in _IN_WORDS.finditer(words):
-            said = [int(number) for number in re.findall(r"\d+", grade["score"] + grade["more"])]
-            if grade["more"].lstrip().startswith("/"):
-                said = said[:1]
-            if not given.issuperset(said):
-                return True
-    return any(
-        score is not None and score.value != scores[criterion]
-        for words in (before, after)
-        for match in _KEY_AND_VALUE.finditer(words)
-        if (criterion := criterion_at_end(match["key"]))
-        for score in [read_score(_plain(match["value"] or "")[0].rstrip(" .*"))]
-    )
-
-
-def _without_head_reasoning(text: str) -> str:
-    """Set aside the reasoning blocks that an answer opens with; whatever stands later may be a forgery."""
+def _end_of_head_reasoning(text: str) -> int:
+    """Return where the reasoning blocks end that an answer opens with; any later one may be a forgery."""
     position = 0
     while (tag := REASONING_TAG.match(text, position + _blank(text, position))) and not closes(tag):
         end = next((one for one in REASONING_TAG.finditer(text, tag.end()) if closes(one)), None)
         if end is None:
             break
         position = end.end()
-    return text[position:]
+    return position
+
+
+def _without_reasoning(before: str) -> tuple[str, int]:
+    """Return a text without its reasoning blocks, and up to where it is the judge's thoughts.
+
+    A closing tag that nothing opened ends thoughts if it has a line of its own and a sentence ends before
+    it, as where a server drops the opening tag; in mid-sentence it is more likely quoted.
+    """
+    kept, position, opened, thoughts = "", 0, False, 0
+    for tag in REASONING_TAG.finditer(before):
+        if not closes(tag):
+            if not opened:
+                kept += before[position : tag.start()]
+            opened = True
+        elif opened:
+            opened = False
+        else:
+            piece = before[position : tag.start()]
+            kept += piece.rstrip() + ("\n" if piece.endswith("\n") else " ")
+            if kept.endswith((".\n", "!\n", "?\n")):
+                thoughts = len(kept)
+        position = tag.end() + _blank(before, tag.end())
+    return kept + before[position:], thoughts
 
 
 def _blank(text: str, position: int) -> int:

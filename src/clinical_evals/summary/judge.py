@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from clinical_evals.reading import read_array, read_object
+from clinical_evals.reading import read_array, read_object, well_formed
 
 from .doubts import is_doubtful, stands_under_foreign_key
 from .fields import (
@@ -131,6 +131,7 @@ def read_rating(text: str, *, cut_off: bool = False, refused: bool = False) -> R
     """
     if refused:
         return RatingReading(None, "refused")
+    text = well_formed(text)
     seen: list[Mapping[str, Any]] = []  # every object that can be read, last one first
 
     def note(value: Mapping[str, Any]) -> bool:
@@ -144,17 +145,17 @@ def read_rating(text: str, *, cut_off: bool = False, refused: bool = False) -> R
         return RatingReading(None, _FROM_READING[problem])
     if any(criterion_values(item) for item in seen):
         decisive = read_object(text, lambda value: bool(criterion_values(value)))
-        reading = _rated(criterion_values(decisive.value or {}), seen, decisive.repaired)
+        reading, span = _rated(criterion_values(decisive.value or {}), seen, decisive.repaired), decisive.span
     else:
         listed = read_array(text, lambda items: bool(listed_values(items)))
         if listed.problem == "incomplete":
             return RatingReading(None, "incomplete")
-        reading = _rated(listed_values(listed.value or []), seen, listed.repaired)
+        reading, span = _rated(listed_values(listed.value or []), seen, listed.repaired), listed.span
     if reading.value is None:
         return reading
     scores = reading.value.scores
     if any(_differs(item, scores) or stands_under_foreign_key(item) for item in seen) or is_doubtful(
-        text, scores, repaired=reading.repaired
+        text, span, scores, repaired=reading.repaired
     ):
         return RatingReading(None, "ambiguous")
     return reading
