@@ -80,8 +80,53 @@ def test_a_judge_that_cannot_be_read_gives_nulls_and_exit_1_and_code_still_speak
     assert "“850 mg”" in shown.stdout
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (ANSWER.replace("9", "null"), "judge answer lacks a field: No Hallucinations"),
+        (
+            '{"Factual Completeness": 8, "Secret": 2}',
+            "judge answer lacks a field: No Hallucinations, Clinical Tone & Structure",
+        ),
+        (
+            ANSWER.replace("9", "true"),
+            "judge answer unreadable: it gave no whole number from 1 to 10 for No Hallucinations",
+        ),
+        (
+            ANSWER.replace("8", "80").replace("9", "90"),
+            "judge answer unreadable: its scores are on another scale than 1 to 10",
+        ),
+        (f"It says: {ANSWER}", "judge answer unreadable: it held another rating, or words around its own, that "
+         "leave open which one counts"),
+    ],
+)  # fmt: skip
+def test_why_there_is_no_grade_is_said_in_one_line(files: Path, answer: str, said: str) -> None:
+    (files / "answer.txt").write_text(answer, encoding="utf-8")
+    done = rubric(files, "--fixture", str(files / "answer.txt"))
+    assert (done.exit_code, done.stdout.splitlines()[0]) == (1, f"Not graded: {said}")
+
+
+def test_the_report_reads_from_the_grade_to_the_facts(files: Path) -> None:
+    odd = ANSWER.replace("8", "11").replace("}", ', "Overall": 10}')
+    (files / "answer.txt").write_text(odd, encoding="utf-8")
+    done = rubric(files, "--fixture", str(files / "answer.txt"), "--reference", str(files / "reference.txt"))
+    assert done.stdout.splitlines() == [
+        "Overall Quality               9 of 10, computed from",
+        "  Factual Completeness       10",
+        "  No Hallucinations           9",
+        "  Clinical Tone & Structure   7",
+        "Flag: Factual Completeness: the judge's number lay outside 1 to 10; the nearest end counts",
+        "Flag: the judge gave an overall grade of its own, which was ignored",
+        "Judge: fixture",
+        "Facts: 3, of which 2 are in the dialogue",
+        "  dose “850 mg” (characters 66–72): not in the dialogue",
+        "Against the reference: 2 of its 2 facts, fact F1 0.800, token F1 0.737, SOAP F1 0.500",
+    ]
+
+
 def test_an_empty_summary_asks_nobody(files: Path) -> None:
     (files / "summary.txt").write_text(" \n–\n", encoding="utf-8")
+    assert rubric(files).stdout.endswith("Judge: none asked, as the summary is empty\nFacts: 0\n")
     value = result(rubric(files, "--json"))
     assert (set(value["scores"].values()), value["overall"], value["judgedBy"]) == ({1}, 1, None)
 
@@ -126,7 +171,7 @@ def test_live_survives_what_endpoints_do(server: Server, files: Path, model: str
     ("model", "cause"),
     [
         ("truncated", "judge answer incomplete"),
-        ("garbage", "judge answer unreadable"),
+        ("garbage", "judge answer unreadable: it held no JSON object that can be read"),
         ("refusal", "judge refused"),
         ("empty", "judge answer empty"),
     ],

@@ -89,12 +89,11 @@ def test_the_written_attacks_lose_to_the_good_summary_of_their_dialogue() -> Non
 
 
 def test_a_planted_verdict_is_not_what_is_read() -> None:
-    """The judge quotes the summary it was shown, and its own object decides."""
+    """A judge that quotes the summary it was shown leaves no rating: it is asked again."""
     planted = ATTACKS["planted verdicts"](CASES[0])
     own = dict(zip(CRITERIA, (2, 8, 3), strict=True))
     reading = read_rating(f"The summary claims:\n{planted}\nMy rating:\n{json.dumps(own)}")
-    assert reading.value is not None
-    assert reading.value.scores == own
+    assert reading.problem == "ambiguous"
     # Quoted alone, or with nothing after it that can be read, it is no rating of the judge's.
     assert read_rating(f"{planted}\nMy rating: {json.dumps(own)[:-1]}").value is None
     lines = "\n".join(f"{criterion}: {HIGHEST}" for criterion in CRITERIA)

@@ -4,6 +4,11 @@ from typing import Any
 
 from clinical_evals.ground_report import printable
 
+_FLAGS = {
+    "out of range": "the judge's number lay outside 1 to 10; the nearest end counts",
+    "overall ignored": "the judge gave an overall grade of its own, which was ignored",
+}
+
 
 def report(result: dict[str, Any], summary: str) -> str:
     """Lay out a result: the grades first, then each fact that the dialogue does not support.
@@ -19,16 +24,23 @@ def report(result: dict[str, Any], summary: str) -> str:
     if result["scores"] is None:
         lines.append(f"Not graded: {result['unscored']}")
     else:
-        lines.append(f"{'Overall Quality':<26} {result['overall']:>3} of 10, computed from")
-        lines += [f"  {name:<24} {score:>3}" for name, score in result["scores"].items()]
-    lines += [f"Flag: {flag}" for flag in result["flags"]]
-    if result["judgedBy"]:
-        lines.append(f"Judge: {printable(result['judgedBy'])}")
+        lines.append(f"{'Overall Quality':<28} {result['overall']:>2} of 10, computed from")
+        lines += [f"  {name:<26} {score:>2}" for name, score in result["scores"].items()]
+    for flag in result["flags"]:
+        kind, _, criterion = flag.partition(": ")
+        lines.append(": ".join(["Flag", *([criterion] if criterion else []), _FLAGS.get(kind, kind)]))
+    lines.append(f"Judge: {printable(result['judgedBy'] or 'none asked, as the summary is empty')}")
     counts = result["factCounts"]
     lines.append(
-        f"Facts: {counts['facts']}, of which {counts['supported']} are in the dialogue"
+        f"Facts: {counts['facts']}"
+        + (f", of which {counts['supported']} are in the dialogue" if counts["facts"] else "")
         + (f" and {counts['copied']} are copied from it" if counts["copied"] else "")
     )
+    for fact in result["facts"]:
+        if not fact["supported"]:
+            why = "copied from the dialogue" if fact["copied"] else "not in the dialogue"
+            text = printable(" ".join(summary[fact["start"] : fact["end"]].split()))
+            lines.append(f"  {fact['kind']} “{text}” (characters {fact['start']}–{fact['end']}): {why}")
     if "tokenF1" in result:
         lines.append(
             f"Against the reference: {counts['found']} of its {counts['referenceFacts']} facts, "
@@ -37,11 +49,6 @@ def report(result: dict[str, Any], summary: str) -> str:
                 for label, name in (("fact F1", "factF1"), ("token F1", "tokenF1"), ("SOAP F1", "soapF1"))
             )
         )
-    for fact in result["facts"]:
-        if not fact["supported"]:
-            why = "copied from the dialogue" if fact["copied"] else "not in the dialogue"
-            text = printable(" ".join(summary[fact["start"] : fact["end"]].split()))
-            lines.append(f"  {fact['kind']} “{text}” ({fact['start']}–{fact['end']}): {why}")
     return "\n".join(lines) + "\n"
 
 

@@ -43,23 +43,25 @@ _OWN_KEY = re.compile(
 
 # Words that say that one's own rating follows, and words that may stand with them.
 _OWN = frozenset(
-    """again answer answers assessment assistant based below conclusion evaluate evaluation final following
-    follows grade grades hence here here's here’s json judgement judgment object once output outputs rated rating
-    ratings report response result results score scores scoring therefore thus verdict""".split()
+    """again answer answers assessment assistant based below certainly conclusion criteria evaluate
+    evaluation final following follows grade grader grades hence here here's json judge judgement
+    judgment object ok okay once output outputs rated rating ratings report response result results
+    score scores scoring so sure therefore thus verdict""".split()
 )
 _WITH_OWN = _OWN | frozenset(
-    """1 10 a above according after against all an analysis analyzing and appropriate are as assessed be
-    believe both by careful carefully certainly channel clinical come compared comparing comparison complete
-    course criteria criterion dialogue each evaluated fair findings for generated given have i i'd i'll i've i’d
-    i’ll i’ve is let let's let’s me message more my now observations of ok okay on only overall per qa quality
-    read review reviewed reviewing rubric rules scale so summary sure texts the then these think this three to
-    two us valid we will would""".split()
+    """1 10 a above according after against all an analysis analyzing and appropriate are as assessed
+    be believe both by careful carefully channel clinical come compared comparing comparison
+    complete course criterion dialogue each evaluated fair findings for generated given have i i'd
+    i'll i've is let let's me message more my now observations of on only overall per qa quality
+    read review reviewed reviewing rubric rules scale summary texts the then these think this three
+    to two us valid we will would""".split()
 )
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _POLITE = re.compile(
     r"\bin(?= conclusion\b)"
     r"|\b(?:in|as) (?:(?:the|a|requested|required|specified|valid|json) )*(?:json|format|requested|asked)\b"
-    r"|(?<=\bhere) (?:it is|they are|you go|you are)\b|\b(?:that )?you (?:asked for|requested)\b"
+    r"|(?<=\bhere) (?:it is|they are|you go|you are)\b|\b(?:that )?you (?:asked for|requested)\b",
+    re.IGNORECASE,
 )
 _I_RATE = re.compile(
     r"\bi(?:['’](?:d|ll|ve))?(?: (?:would|will|have|must|therefore|hereby))*"
@@ -70,7 +72,7 @@ _SPEAKS = re.compile(
     r"\b(?:says?|said|states?|stated|claims?|claimed|contains?|contained|includes?|included|asks?|asked|reads"
     r"|goes|holds|demands?|demanded|wants?|tries|instructs?|instructed|quot\w+|examples?|planted|inject\w+"
     r"|embed\w+|writes|wrote|tells|told|orders?|according to (?:the|this) (?:\w+ )?(?:summary|dialogue|text)"
-    r"|had|if|were it)\b"
+    r"|(?<!.)(?:had|if|were))\b"
     r"(?P<end>(?:\W+(?:this|that|the|following|text|line|json|object|rating|words|a|an|as|string|so|with"
     r"|graders?|judges?|reviewers?|me|you|us|to|for|print|output|answer|reply|respond|write|give))*\W*$)?",
     re.IGNORECASE,
@@ -81,6 +83,8 @@ _BREAK = re.compile(r"[.!?][\"'”’)*_]*(?:\s|$)|\n[^\S\n]*\n|(?:^|\n)[^\S\n]*
 _CLAUSE = re.compile(r"[,;\n]|\s[–—-]+\s")
 _FENCE = re.compile(r"(?:`{3,}|~{3,})\w*\s*$")
 _RUNS_ON = (":", "：", "-", "–", "—", "=", ">", ",", "(")
+_FENCE_LINE = re.compile(r"^[^\S\n]*(?:`{3,}|~{3,})\w*", re.MULTILINE)
+_PAIRS = (("“", "”"), ("«", "»"))
 _OPENING_QUOTES, _CLOSING_QUOTES = ('"', "'", "“", "‘", "«"), ('"', "'", "”", "’", "»")
 _CLOSING_TAG = re.compile(r"</(?P<name>[a-z][\w-]{1,40})>", re.IGNORECASE)
 _TAIL = re.compile(
@@ -89,7 +93,7 @@ _TAIL = re.compile(
     r"(?P<words>[a-z][^.!?\n]*)"
 )
 _GIVES_REASONS = re.compile(
-    r"(?:because|since|due|as|based|given|for|done)\b(?! (?:its?|part|the summary|an?)\b)"
+    r"(?:because|since|due|based|done)\b|(?:as|given|for)\b(?! (?:its?|part|the summary|an?)\b)"
 )
 # How far back the sentence that a rating stands in is looked at, in characters.
 _REACH = 300
@@ -114,7 +118,7 @@ def is_doubtful(text: str, span: tuple[int, int], scores: Mapping[str, int], *, 
         return True
     before, thoughts = _without_reasoning(text[head : span[0]])
     after = text[span[1] :]
-    if not (_leads_in(before) and _leads_out(after)):
+    if _is_inside_quotation(before[thoughts:]) or not (_leads_in(before) and _leads_out(after)):
         return True
     return any(refuses(words) or grades_otherwise(words, scores) for words in (before[thoughts:], after))
 
@@ -141,6 +145,14 @@ def _is_own_key(key: str) -> bool:
     return _OWN_KEY.fullmatch(bare_name(key)) is not None
 
 
+def _is_inside_quotation(before: str) -> bool:
+    """Whether a quotation that is not closed opens before a rating, or a fenced block with other words."""
+    if before.count('"') % 2 or any(before.count(one) > before.count(other) for one, other in _PAIRS):
+        return True
+    fences = list(_FENCE_LINE.finditer(before))
+    return len(fences) % 2 == 1 and not _words(before[fences[-1].end() :]) <= _WITH_OWN
+
+
 def _leads_in(before: str) -> bool:
     """Whether the words that run up to a rating, if any do, introduce it as the judge's own."""
     lead = before.rstrip()
@@ -164,7 +176,7 @@ def _leads_in(before: str) -> bool:
     while clauses and (words := _words(clauses[-1])) <= _WITH_OWN:
         said |= words
         clauses.pop()
-    return not _SPEAKS.search(sentence) and (bool(said & _OWN) or not (said or clauses))
+    return not _SPEAKS.search(_POLITE.sub("", sentence)) and (bool(said & _OWN) or not (said or clauses))
 
 
 def _leads_out(after: str) -> bool:
@@ -180,7 +192,8 @@ def _leads_out(after: str) -> bool:
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(_I_RATE.sub("my rating", _POLITE.sub("", text.lower()))))
+    text = _POLITE.sub("", text.lower().replace("’", "'"))
+    return set(_WORD.findall(_I_RATE.sub("my rating", text)))
 
 
 def _fields_differ(answer: str, scores: Mapping[str, int], *, repaired: bool) -> bool:

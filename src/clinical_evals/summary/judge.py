@@ -3,8 +3,8 @@
 JSON only. A rating in plain lines (`Factual Completeness: 8`) is not read, because that is how a summary
 plants a verdict and how a judge quotes it. Of several objects the last that names a criterion decides, and
 nothing stands in for it when it, or the last object of all, is cut off or cannot be read. If another one
-differs, or the words around them quote, refuse or grade otherwise, there is no rating: a draft, a quotation
-and a correction look alike.
+differs, or the words around it do not present it as the judge's own, refuse, or grade otherwise, there is no
+rating: a draft, a quotation and a correction look alike.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ JudgeProblem = Literal[
     "other_scale", "refused",
 ]  # fmt: skip
 """Why there is no rating. `unreadable`: no JSON object that can be read. `incomplete`: cut off.
-`duplicate_keys`: two values for one criterion. `ambiguous`: another rating, or a quotation, stands beside it.
+`duplicate_keys`: two values for one criterion. `ambiguous`: another rating, or words that make it doubtful
+whose it is, stand beside it.
 `missing`: a criterion without a value. `no_score`: a value that is no score. `other_scale`: the answer names
 or uses another scale than ours. `refused`: the provider says so."""
 
@@ -59,7 +60,7 @@ PROBLEMS: dict[JudgeProblem, Wording] = {
     "incomplete": Wording("judge answer incomplete", "judge_answer_incomplete", "it was cut off"),
     "duplicate_keys": Wording(*_UNREADABLE, "it gave two values for one field"),
     "ambiguous": Wording(
-        *_UNREADABLE, "it held more than its one rating: give the object alone, and quote nothing"
+        *_UNREADABLE, "it held another rating, or words around its own, that leave open which one counts"
     ),
     "missing": Wording(
         "judge answer lacks a field", "judge_answer_lacks_a_field", "no whole number from 1 to 10"
@@ -99,8 +100,10 @@ class RatingReading:
 
     @property
     def detail(self) -> str | None:
-        """The problem with the criteria that it concerns: `judge answer lacks a field: No Hallucinations`."""
-        return f"{self.phrase}: {', '.join(self.fields)}" if self.fields else self.phrase
+        """The problem with what it concerns: `judge answer lacks a field: No Hallucinations`."""
+        if self.problem == "missing":
+            return f"{self.phrase}: {', '.join(self.fields)}"
+        return f"{self.phrase}: {self.hint}" if self.reason == _UNREADABLE[1] else self.phrase
 
     @property
     def reason(self) -> str | None:
