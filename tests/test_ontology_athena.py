@@ -302,11 +302,15 @@ def _without(folder: Path, file: str, column: str) -> None:
         ),
         (
             lambda folder: _without(folder, "CONCEPT.csv", "concept_code"),
-            r"CONCEPT\.csv: no column concept_code, .*it has: concept_id, concept_name",
+            r"CONCEPT\.csv: no column concept_code in its first line, which must name concept_id, .* commas$",
         ),
         (
             lambda folder: _without(folder, "CONCEPT_RELATIONSHIP.csv", "relationship_id"),
             r"CONCEPT_RELATIONSHIP\.csv: no column relationship_id",
+        ),
+        (
+            lambda folder: (folder / "CONCEPT.csv").write_text("\t".join([*CONCEPT, "Smith", "Smith"])),
+            r"CONCEPT\.csv: column 12 has the name of an earlier one$",
         ),
         (lambda folder: (folder / "CONCEPT.csv").write_text(""), r"CONCEPT\.csv: its first line is empty"),
         (
@@ -378,15 +382,9 @@ def test_the_command_tells_what_was_left_out(tmp_path: Path) -> None:
         "CONCEPT.csv",
         "CONCEPT_RELATIONSHIP.csv",
     ]
+    command = "from clinical_evals.cli_vocab import vocab; vocab()"
     done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from clinical_evals.cli_vocab import vocab; vocab()",
-            "build",
-            "--athena",
-            folder,
-        ],
+        [sys.executable, "-c", command, "build", "--athena", folder],
         env={**os.environ, "CLINICAL_EVALS_CACHE": str(tmp_path / "cache")},
         capture_output=True,
         text=True,

@@ -1,6 +1,7 @@
 """Codes as people and models write them, and the command that scores two files of them."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ from clinical_evals.ontology.vocabulary import load_hierarchy, open_vocabulary
         ("QA0", "QA0"),
         ("I60-I69", "I60-I69"),
         ("i60 – i69", "I60-I69"),
+        *((f"I60{dash}I69", "I60-I69") for dash in "\u2010\u2011\u2012—―\u2212"),
+        ("E11.\u2013", "E11"),
         ("I94-O9A", "I94-O9A"),
         # Not the shape of one.
         ("", None),
@@ -103,6 +106,7 @@ STROKE = below("I60", "I61", "I63", "I68", "I69")
         ("I60-I69", STROKE, []),
         ("I60 to I69", STROKE, []),
         ("I60–69 (cerebrovascular diseases)", STROKE, []),
+        *((f"I60{dash}I69", STROKE, []) for dash in "\u2010\u2011\u2012–—―\u2212"),
         ("I61-I63", below("I61", "I63"), []),
         ("I60-I69 except I63 and I69.3", [c for c in STROKE if c[:3] != "I63" and c != "I69.3"], []),
         ("E11.2-E11.6", below("E11.2", "E11.6"), []),
@@ -110,6 +114,10 @@ STROKE = below("I60", "I61", "I63", "I68", "I69")
         ("E11.*", E11, []),
         ("E11.x", E11, []),
         ("E11.2*\nE11.6%", below("E11.2", "E11.6"), []),
+        # Emphasis is no wildcard
+        ("**E11** and *E11.2*, __E11.6__", ["E11", "E11.2", "E11.6"], []),
+        ("**E11.*** (type 2)", E11, []),
+        ("* E11.2*\n*E11.6* only", [*below("E11.2"), "E11.6"], []),
         ("E11.-", ["E11"], []),
         ("I69-I60", [], ["I69-I60"]),
         ("A00-A09", [], ["A00-A09"]),
@@ -119,6 +127,12 @@ STROKE = below("I60", "I61", "I63", "I68", "I69")
         ("E11.99\nE11.9X", [], ["E11.99", "E11.9X"]),
         ('{"codes": [NaN, null, true, 5, "I10", "I10"]}', ["I10"], ["NaN", "null", "true", "5"]),
         ('[5, 250.00, null, {"code": "I10", "billable": true}]', ["I10"], ["5", "250.00", "null"]),
+        ('{"codes": ["", " ", [], {}, {"name": "T2DM"}]}', [], ['""', '" "', "[]", "{}", '{"name": "T2DM"}']),
+        ('[{"dx": "I10"}, {"code": "E11.9"}, {"code": null}]', ["I10", "E11.9"], ['{"code": null}']),
+        ('{"codes": ["I64", "E14"]}', [], ["I64", "E14"]),
+        ('{"codes": [["E11.9", null], ["I10"]]}', ["E11.9", "I10"], ["null"]),
+        ('{"codes": ["I10"], "excluded": [null, "foo", "E11"]}', ["I10"], []),
+        ('{"codes":' * 400 + '["I10"]' + "}" * 400, ["I10"], []),  # deeper than any answer; as prose
         # Reasoning
         ("<think>E10.9? No.</think>\nE11.9", ["E11.9"], []),
         ("perhaps E10.9</think>E11.9", ["E11.9"], []),
@@ -152,6 +166,30 @@ def test_entries_that_are_read_already() -> None:
     read = read_codes(["e11.9", " I60-I69 ", "", "Type 2 diabetes " * 9], icd())
     assert read.codes == ["E11.9", *below("I60-I69")[1:]]
     assert [len(entry) for entry in read.invalid] == [40]
+
+
+WRITTEN = {  # how an entry is written, and what it counts as
+    "E11.9": "E11.9", "e119": "E11.9", " I10. ": "I10", "I10 (essential hypertension)": "I10", "i10": "I10",
+    "E11.99": "E11.99", "e1199": "E11.99", "I64": "I64", "250.00": "250.00", "hypertension": "hypertension",
+    "x" * 50: "x" * 39 + "…", "": '""', " ": '" "', None: "null", True: "true", math.nan: "NaN", 5: "5", 2.5: "2.5",
+}  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.sampled_from(list(WRITTEN)), st.booleans(), st.booleans())), st.booleans())
+def test_every_entry_is_valid_or_invalid_or_a_repeat(
+    entries: list[tuple[object, bool, bool]], alone: bool
+) -> None:
+    given = [
+        {"code": entry, "name": "essential hypertension"} if wrapped else [entry] if nested else entry
+        for entry, wrapped, nested in (
+            (e, w and isinstance(e, str) and bool(e.strip()), n) for e, w, n in entries
+        )
+    ]
+    read = read_codes(json.dumps(given if alone else {"codes": given}), icd())
+    counted = [WRITTEN[entry] for entry, _, _ in entries]  # type: ignore[index]
+    repeats = len(counted) - len(set(counted))
+    assert len(read.codes) + len(read.invalid) + repeats == len(given)
+    assert {*read.codes, *read.invalid} == set(counted)
 
 
 PIECES = st.sampled_from([*'EI016.-x*,[]{}":\n', " not ", "<think>", "</think>", "–", "E11", "I6"])
@@ -231,6 +269,10 @@ def test_the_command_prints_lines(tmp_path: Path) -> None:
         ('["E11.9", 250.0]', "truth.txt: entry 2 is no string"),
         ('["E11.9"', "truth.txt: begins like a JSON list but is none"),
         ('{"codes": ["E11.9"]}', "truth.txt: holds a JSON object"),
+        ("[" * 100_000, "truth.txt: begins like a JSON list but is none"),
+        ("code;name\nE11.9;diabetes\n", "truth.txt: holds no code of this release to compare with"),
+        ("5\n21\n", "truth.txt: holds no code of this release to compare with"),  # numbers of chapters
+        ("250.00\nI64\nE11.99\n", "truth.txt: holds no code of this release to compare with"),
         ("hello\nH40.11X0\n", "truth.txt: holds no code of this release to compare with"),
     ],
 )
@@ -247,8 +289,36 @@ def test_several_codes_on_a_line_and_an_entry_without_end(tmp_path: Path) -> Non
         run(tmp_path, "E11.9, I10\nE78.5;J45 I48\n", ["E11.9 I10", "E78.5", "J45", "I48"], "--json")
     )
     assert (read["strictSetScore"], read["invalid"]) == (1.0, [])
+    read = scores(run(tmp_path, 'E11.9,\n"I10",\n', "I10\u2028E11.9\n", "--json"))
+    assert (read["strictSetScore"], read["unresolvableGroundTruth"], read["invalid"]) == (1.0, [], [])
+    read = scores(run(tmp_path, "I60- I69\n", "I60 – I69", "--json"))
+    assert read["strictSetScore"] == 1.0
     read = scores(run(tmp_path, "E11.9", ["E11.9", "x" * 1_000_000, "E11.9, diabetes"], "--json"))
     assert read["invalid"] == ["x" * 39 + "…", "E11.9, diabetes"]
+
+
+def test_lists_without_end_are_cut_in_the_lines_for_people(tmp_path: Path) -> None:
+    codes = [f"Z{number:03}.Q" for number in range(100, 200)]
+    result = run(tmp_path, ["E11.9", *codes], codes)
+    lines = dict(line.split(maxsplit=1) for line in result.stdout.splitlines())
+    assert lines["unresolvableGroundTruth"].endswith("Z119.Q and 80 more; --json lists all")
+    assert max(map(len, result.stdout.splitlines())) < 300
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (bytes(range(256)), "not UTF-8 at byte 128"),
+        ("E11.9\n".encode("utf-16"), "looks like UTF-16; save it as"),
+    ],
+)
+def test_a_file_that_is_no_text(tmp_path: Path, data: bytes, said: str) -> None:
+    (tmp_path / "truth.txt").write_bytes(data)
+    for place in (tmp_path / "truth.txt", tmp_path, tmp_path / ("x" * 5_000)):
+        result = CliRunner().invoke(command, ["--truth", str(place), "--predicted", str(place)])
+        assert result.exit_code == 2
+        assert result.stderr.count("\n") == 1
+        assert said in result.stderr or place.name != "truth.txt"
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

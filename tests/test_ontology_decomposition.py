@@ -270,6 +270,8 @@ UNREADABLE = [
     ('{"terms": ["a"], "terms": ["b"]}', "duplicate_keys"),
     ('{"terms": [1]}', "misfit"),
     ('{"error": "refused"}', "misfit"),
+    ('{"terms": ["asthma", null]}', "misfit"),
+    ('{"terms":' * 400 + '["asthma"]' + "}" * 400, "no_object"),
     ("I'm sorry, but I can't help with that.", "no_object"),
     ("The population is adults who have asthma and were seen in an emergency department.", "no_object"),
 ]
@@ -289,6 +291,16 @@ def test_an_answer_without_terms_says_why(text: str, problem: str) -> None:
         ("- E11.9: type 2 diabetes\n- E11.99 made up\n- 250.00", ["E11.9"], ["E11.99", "250.00"]),
         ('["D66-D67"]', ["D66", "D67"], []),
         ('{"codes": ["diabetes"]}', [], ["diabetes"]),
+        # Near-JSON is read as JSON is: all its entries count.
+        ("{'codes': ['I10', None, True, 5, 'diabetes',]}", ["I10"], ["null", "true", "5", "diabetes"]),
+        ('{"codes": ["I10", NaN, “diabetes”,]}', ["I10"], ["NaN", "diabetes"]),
+        ('Here: ["I10", "diabetes",] Done [1].', ["I10"], ["diabetes"]),
+        ('{"codes": ["I10", // not E10.9\n "diabetes"]}', ["I10"], ["diabetes"]),
+        # Unless the lenient reader would make entries of what is none.
+        ('["I10" (hypertension), "E11.9" - diabetes,]', ["I10", "E11.9"], []),
+        ('{"codes": ["I10",]}\n{"codes": ["E11.9",]}', ["I10", "E11.9"], []),
+        ("{'codes': ['Crohn's disease', 'I10',]}", ["I10"], []),
+        ("**E11** only", ["E11"], []),
         ('{"codes": []}', [], []),
         ("[]", [], []),
     ],

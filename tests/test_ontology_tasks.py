@@ -2,7 +2,10 @@
 
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ from inspect_ai.scorer import Score
 from registry_toys import run, settle
 
 from clinical_evals.ontology import opened
-from clinical_evals.ontology.benchmark import benchmark_cohorts
+from clinical_evals.ontology.benchmark import SCORES, benchmark_cohorts
 from clinical_evals.ontology.curated import load_value_sets
 from clinical_evals.ontology.dense import DenseUnavailable
 from clinical_evals.registry.formula import evaluate
@@ -94,6 +97,7 @@ HOSTILE = {
     "apology": ("I'm sorry, I can't help with that.", "invalid_response_format"),
     "silence": ("", "no_response"),
     "refusal": (REFUSED, "refusal"),
+    "odd": ({"codes": [None, True, 5, "", "E11.21", "e1121"]}, None),
     "surrogate": ({"codes": ["E11.21", "\ud83d"]}, None),
 }  # fmt: skip
 
@@ -115,6 +119,8 @@ def test_code_set_on_hostile_answers(folder: Path) -> None:
     # One right code and three that do not exist: 2 * 1 / (3 + 4).
     assert strict["invented"] == pytest.approx(2 / 7)
     assert figures(found["invented"])["invalid_code_rate"] == 3 / 4
+    # Four entries that are no codes, one code and its repeat.
+    assert (figures(found["odd"])["invalid_code_rate"], strict["odd"]) == (4 / 5, pytest.approx(2 / 8))
     for name in ("nothing", "cut", "apology", "silence", "refusal"):
         assert strict[name] == published[name] == 0, name
         assert math.isnan(figures(found[name])["over_inclusion_penalty"]), name
@@ -195,6 +201,13 @@ def test_retrieval_gives_the_figures_of_the_benchmark() -> None:
         assert figure["strict_set_score"] == pytest.approx(result.strict_set_score, abs=1e-12)
         assert counts(found[result.cohort_id]) == result.counts
         assert same(figure, recounted(log, found[result.cohort_id]))
+    assert log.results
+    for score in log.results.scores:
+        if score.name in SCORES:  # same seed, same resampling, same order
+            means = {name.rpartition("_")[2]: metric.value for name, metric in score.metrics.items()}
+            interval = report.intervals_by_method["bm25"][score.name]
+            assert means["lower"] == pytest.approx(interval.lower, abs=1e-12)
+            assert means["upper"] == pytest.approx(interval.upper, abs=1e-12)
 
 
 def test_retrieval_takes_a_table_and_leaves_out_what_holds_no_code(
@@ -218,6 +231,19 @@ def test_without_the_extra_dense_is_refused_and_hybrid_says_so(monkeypatch: pyte
         decomposition(dense=True, k=11)
     assert facts(retrieval(method="hybrid"))["subject"] == "hybrid without dense"
     assert facts(retrieval(method="hybrid"))["signature"] == facts(retrieval(method="bm25"))["signature"]
+
+
+@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="the extra [dense] is installed")
+@pytest.mark.parametrize("display", [[], ["--display", "plain"]])
+def test_inspect_shows_how_to_install_the_extra(folder: Path, display: list[str]) -> None:
+    command = [str(Path(sys.executable).with_name("inspect")), "eval", "clinical_evals/retrieval"]
+    done = subprocess.run(
+        [*command, "-T", "method=dense", "--model", "none", *display],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "pip install 'clinical-evals[dense]'" in " ".join((done.stdout + done.stderr).split())
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from inspecting import ROOT, SHARED
 
 from clinical_evals.summary.facts import check_facts, fact_f1, found_facts, read_facts
+from clinical_evals.summary.sections import split_soap
 from clinical_evals.summary.spoken import rewrite
 
 ACI = SHARED / "data" / "aci-bench"
@@ -99,6 +100,29 @@ def standing(dialogue: str, summary: str) -> list[tuple[str, bool]]:
         ("Six, maybe seven days.", "6 days", True),
         ("It's one twenty for the top, and the bottom was eighty.", "120/80", True),
         ("One twenty over eighty.", "80/120", False),
+        ("He's sixty three, no sorry, sixty four.", "63-year-old", False),  # taken back as well
+        ("He's sixty three, no sorry, sixty four.", "64-year-old", True),
+        ("She's really been at it since I was like four five.", "5 years old", True),
+        ("When I was twenty weeks along.", "20 years old", False),
+        ("It was my thirtieth birthday.", "30-year-old", True),
+        ("He died at the age of seventy nine. Yes.", "died at age 79.", True),
+        ("Her sixteen year old brother.", "Her 16-year-old brother", True),  # no HER2
+        ("It's ten m g, I think.", "10 mg", True),  # letter by letter
+        ("It's ten m c g, I think.", "10 mg", False),
+        ("A stone of one point three c m.", "1.3 cm", True),
+        ("On the twenty second of June.", "6/22", True),
+        ("June twenty-second.", "June 22", True),
+        ("A twenty second test in June.", "June 22", False),
+        ("In December of ninety four.", "12/94", True),
+        ("In December of ninety four.", "12/95", False),
+        ("January oh eight.", "01/08", True),
+        ("January eighth.", "01/08", True),
+        ("January oh eight.", "1/2009", False),
+        ("I drink beer on Saturdays.", "once a week", True),
+        ("I drank beer on Saturday.", "once a week", False),
+        ("For the last week and a half.", "1.5 weeks", True),
+        ("I had an earache a day or two ago.", "daily", False),
+        ("I waited in the room forty five minutes.", "45 minutes", True),
         ("He has two kids.", "2 tablets", True),  # a limit: "two Tylenol" looks the same
         ("He has two kids.", "2 weeks", False),
     ],
@@ -111,7 +135,8 @@ def test_what_supports(dialogue: str, summary: str, supported: bool) -> None:
     "name",
     "1. Headache.|#2 Gout|T2DM|type 2 diabetes|COVID-19|A1c|vitamin B12|Vitamin D3|S1 S2 normal|C5-C6 disc|L4-5|T4|"
     "II/VI murmur|24-hour urine|1/1|555-0199|MRN 0012345|CN II-XII intact|A&O x3|HER2|H1N1|PHQ-9|an injection|24/7|"
-    "activities of daily living|12-lead EKG|call 911".split("|"),
+    "activities of daily living|12-lead EKG|call 911|Co-Q 10|HER-2 and HER 2 positive|"
+    "0-10 scale (0 = no pain, 10 = worst)|CA 125".split("|"),
 )
 def test_names_are_no_facts(name: str) -> None:
     assert read_facts(name) == []
@@ -213,7 +238,22 @@ def test_real_consultations_with_british_notes() -> None:
 @pytest.mark.timeout(60)  # each took minutes or hours where time grew with the square or cube of the length
 @pytest.mark.parametrize("unit", ["5{}mg", "BP 130{}", "{}"], ids=["dose", "vital", "bare"])
 @pytest.mark.parametrize(
-    "run", [" ", "\t", "\xa0", "1", "1 ", "one ", "one two three ", "uh ", "1/", "5 kg ", "130/85 ", "1 to "]
+    "run",
+    [
+        " ",
+        "\t",
+        "\xa0",
+        "1",
+        "1 ",
+        "one ",
+        "one two three ",
+        "uh ",
+        "1/",
+        "5 kg ",
+        "130/85 ",
+        "1 to ",
+        "seven 1/2 tab ",
+    ],
 )
 def test_no_text_hangs_the_reader(unit: str, run: str) -> None:
     hostile = unit.format(run * (60_000 // len(run)))
@@ -222,7 +262,57 @@ def test_no_text_hangs_the_reader(unit: str, run: str) -> None:
     assert check_facts(f"{said}\n{hostile}\nTwenty milligrams.", "20 mg").facts[0].supported
 
 
+@pytest.mark.timeout(20)  # took minutes where every date of the one was compared with every date of the other
+def test_many_dates_on_both_sides_take_no_square_of_their_number() -> None:
+    said, written = (
+        "\n".join(f"{1 + day % 12}/{1 + day % 28}/{first + day % 90}" for day in range(12_000))
+        for first in (1901, 2001)
+    )
+    assert check_facts(said, written).counts["supported"] == 0
+
+
 def test_a_fact_is_shown_without_the_stop_that_ends_its_sentence() -> None:
     text = "Metformin 500\xa0mg daily. Aspirin 81 mg q.d. Zinc b.i.d., then bid."
     shown = [text[fact.start : fact.end] for fact in read_facts(text)]
     assert shown == ["500\xa0mg", "daily", "81 mg", "q.d.", "b.i.d.", "bid"]
+
+
+def test_what_looks_like_a_name_may_be_a_fact() -> None:
+    text = "Her 2 sons. Ca 9.5. In the waiting room 45 minutes."
+    assert [fact.value for fact in read_facts(text)] == ["2", "9.5", "45"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "words"),
+    [
+        ("BID", "frequency", "every 12 hours"),
+        ("every other day", "frequency", "every 2 days"),
+        ("yearly", "frequency", "every 12 months"),
+        ("14 days", "duration", "2 weeks"),
+        ("90 minutes", "duration", "90 minutes"),
+        ("a year and a half", "duration", "18 months"),
+        ("24 months", "duration", "2 years"),
+        ("0.5 g", "dose", "500 mg"),
+        ("2 puffs", "dose", "2 puffs"),
+        ("96%", "percent", "96%"),
+        ("178 mg/dL", "lab", "178 mg/dl"),
+        ("3/14/2021", "date", "2021-03-14"),
+        ("CABG in 9/95", "date", "9/95"),
+        ("1-year-old", "age", "1 year of age"),
+        ("BP 130/85", "vital", "130/85"),
+    ],
+)
+def test_a_fact_in_words(text: str, kind: str, words: str) -> None:
+    assert [(fact.kind, fact.in_words) for fact in read_facts(text)] == [(kind, words)]
+
+
+@pytest.mark.timeout(20)  # each took hours
+@pytest.mark.parametrize(
+    "line",
+    ["one{}1", "one{}mg", "S:{}1", "Plan({}", "Plan {}1"],
+    ids=["name", "unit", "letter", "open", "plan"],
+)
+@pytest.mark.parametrize("run", [" ", "\t", " \t", "=", "s "])
+def test_no_line_hangs_the_sections(line: str, run: str) -> None:
+    note = line.format(run * (60_000 // len(run)))
+    assert split_soap(f"{note}\nPLAN\nrest")["plan"].endswith("rest")

@@ -4,6 +4,8 @@ import json
 
 import click
 
+_BUNDLED = "bundled"
+
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -14,7 +16,7 @@ import click
     help="Attack the figures of summaries instead, on the bundled dialogues; a Markdown table.",
 )
 @click.option(
-    "--dataset", default="bundled", help="Other annotated notes: a JSONL file as datasets/notes/notes.jsonl."
+    "--dataset", default=_BUNDLED, help="Other annotated notes: a JSONL file as datasets/notes/notes.jsonl."
 )
 def attacks(as_json: bool, markdown: bool, summaries: bool, dataset: str) -> None:
     """Run every attack on annotated notes, beside the honest runs.
@@ -22,7 +24,11 @@ def attacks(as_json: bool, markdown: bool, summaries: bool, dataset: str) -> Non
     Attacking graders are set beside an honest grader of the same claims, attacking extractors beside an
     honest extraction. Exit code 1 if any attack raised the strict score or the grounded F1.
     """
+    if as_json and markdown:
+        raise click.UsageError("--json and --markdown exclude each other")
     if summaries:
+        if dataset != _BUNDLED:
+            raise click.UsageError("--dataset names notes; --summaries attacks the bundled dialogues")
         raise SystemExit(_attack_summaries(as_json))
     from clinical_evals.files import InputError
     from clinical_evals.grounding.attacks import audit_rules, run_attacks

@@ -6,23 +6,19 @@ from pathlib import Path
 
 import click
 
+from clinical_evals.cli_vocab import unusable_input, vocabulary_option
 from clinical_evals.files import InputError, read_text
 
-_SEPARATORS = re.compile(r"[,;]")
+_SEPARATORS = re.compile(r"[,;\"']")
+_MOST_SHOWN = 20  # codes of one kind, in the lines for people; JSON holds all
 
 
 @click.command()
 @click.option("--truth", type=click.Path(path_type=Path), required=True, help="The curated codes.")
 @click.option("--predicted", type=click.Path(path_type=Path), required=True, help="The codes to score.")
-@click.option(
-    "--vocabulary",
-    "--vocab",
-    "vocab",
-    type=click.Path(path_type=Path),
-    help="A vocabulary built by `vocab build`. Default: the ICD-10-CM release that is built in.",
-)
+@vocabulary_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def codes(truth: Path, predicted: Path, vocab: Path | None, as_json: bool) -> None:
+def codes(truth: Path, predicted: Path, vocab_path: Path | None, as_json: bool) -> None:
     """Score the codes of one file against those of another, with credit for near misses.
 
     Each file holds one code a line (or several, parted by commas, semicolons or blanks) or a JSON list of
@@ -30,22 +26,24 @@ def codes(truth: Path, predicted: Path, vocab: Path | None, as_json: bool) -> No
     A header or block counts as itself, not as the codes below it. True codes that the vocabulary lacks are
     set aside and listed; predicted ones that it lacks are invalid and earn nothing.
     """
-    try:
+    with unusable_input():
         true_codes, predicted_codes = _read(truth), _read(predicted)
         if not true_codes:
             raise InputError(f"{truth}: holds no code to compare with")
-        scores = _score(true_codes, predicted_codes, vocab)
+        scores = _score(true_codes, predicted_codes, vocab_path)
         if scores is None:
             raise InputError(f"{truth}: holds no code of this release to compare with")
-    except InputError as error:
-        click.echo(f"Error: {error}", err=True)
-        raise SystemExit(2) from None
     if as_json:
         click.echo(json.dumps(scores, indent=2))
         return
     for name, value in scores.items():
-        shown = f"{value:.4f}" if isinstance(value, float) else ", ".join(value) or "none"
-        click.echo(f"{name:<24} {shown}")
+        click.echo(f"{name:<24} {f'{value:.4f}' if isinstance(value, float) else _listed(value)}")
+
+
+def _listed(codes: list[str]) -> str:
+    further = len(codes) - _MOST_SHOWN
+    more = f" and {further} more; --json lists all" if further > 0 else ""
+    return (", ".join(codes[:_MOST_SHOWN]) or "none") + more
 
 
 def _score(truth: list[str], predicted: list[str], vocab: Path | None) -> dict[str, float | list[str]] | None:
@@ -87,10 +85,10 @@ def _read(path: Path) -> list[str]:
         raise InputError(f"{path}: holds a JSON object; write a JSON list of codes, or one code a line")
     if not text.lstrip().startswith("["):
         found = []
-        for line in text.splitlines():
+        for line in filter(None, map(str.strip, text.splitlines())):
             parts = _SEPARATORS.sub(" ", line).split()
-            several = len(parts) > 1 and all(read_code(part) for part in parts)
-            found += parts if several else [line.strip()] if line.strip() else []
+            # A block with blanks (I60 - I69) is one code; a line with anything else is no list of them.
+            found += parts if not read_code(line) and all(map(read_code, parts)) else [line]
         return found
     try:
         entries = json.loads(text)

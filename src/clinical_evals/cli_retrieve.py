@@ -1,6 +1,7 @@
 """`clinical-evals retrieve` and `benchmark`: codes for a name, and how well each method finds them."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clinical_evals.cli_vocab import check_query, unusable_input, vocabulary_option
 from clinical_evals.files import InputError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from clinical_evals.ontology.benchmark import SweepPoint
+    from clinical_evals.ontology.cohorts import Cohort
     from clinical_evals.ontology.dense import DenseRetriever, Progress
     from clinical_evals.ontology.models import BenchmarkReport
 
@@ -21,16 +24,9 @@ _RETRIEVE_METHODS = ("best", "bm25", "bm25_descendants", "dense", "hybrid")
 _NEED_DENSE = ("dense", "hybrid")
 _BENCHMARK_METHODS = ("bm25", "dense", "hybrid", "bm25_descendants", "expand_descendants", "best")
 _DEFAULT_K = 25
-_LONGEST_TEXT = 2_000
+_MOST_REASONS_SHOWN = 3
 _MOST_ROWS_SHOWN = 60  # cohorts, in the table for people; JSON holds all
 
-_vocabulary = click.option(
-    "--vocabulary",
-    "--vocab",
-    "vocab",
-    type=click.Path(path_type=Path),
-    help="A vocabulary built by `vocab build`. Default: the ICD-10-CM release that is built in.",
-)
 _dense_weight = click.option(
     "--dense-weight",
     type=click.FloatRange(0, 1),
@@ -55,7 +51,7 @@ _model = click.option(
 )
 @_dense_weight
 @_model
-@_vocabulary
+@vocabulary_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list of code, name and score.")
 def retrieve(
     text: str,
@@ -63,7 +59,7 @@ def retrieve(
     k: int | None,
     dense_weight: float,
     model: str | None,
-    vocab: Path | None,
+    vocab_path: Path | None,
     as_json: bool,
 ) -> None:
     """Find the ICD-10-CM codes for the name of a population, such as "chronic kidney disease".
@@ -74,9 +70,8 @@ def retrieve(
     from clinical_evals.ontology.retrieval import build_retrievers
     from clinical_evals.ontology.vocabulary import open_vocabulary
 
-    with _errors(), open_vocabulary(vocab) as con:
-        if not text.strip() or len(text) > _LONGEST_TEXT:
-            raise InputError(f"the text to search for must have 1 to {_LONGEST_TEXT:,} characters")
+    with unusable_input(), open_vocabulary(vocab_path) as con:
+        check_query(text)
         dense = _load_dense(con, model, required=method == "dense") if method in _NEED_DENSE else None
         retriever = build_retrievers(con, dense, dense_weight=dense_weight)[method]
         most = _count_codes(con) if method == "best" else _DEFAULT_K
@@ -111,7 +106,7 @@ def retrieve(
 @click.option(
     "--sweep", is_flag=True, help="Instead, score BM25 and hybrid over several k and dense weights."
 )
-@_vocabulary
+@vocabulary_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with all codes.")
 def benchmark(
     source: str,
@@ -120,7 +115,7 @@ def benchmark(
     dense_weight: float,
     model: str | None,
     sweep: bool,
-    vocab: Path | None,
+    vocab_path: Path | None,
     as_json: bool,
 ) -> None:
     """Score retrieval methods against curated code sets, each by the cohort's name as the query.
@@ -130,13 +125,14 @@ def benchmark(
     skipped, and the run says so.
 
     \b
-    Cohorts of your own, --cohorts FILE or FOLDER:
+    Cohorts of your own, as in --cohorts lists.csv --methods best,bm25:
       .csv, .tsv  one row a code, with columns for condition and code, such as
                     condition,code
                     Heart failure,I50.9
       .json       a Circe cohort definition of OHDSI
-      a folder    of such files, or with a value_sets.jsonl of lines such as
+      .jsonl      value sets, one a line, such as
                     {"cohort_id": "1", "name": "Heart failure", "include": ["I50"], "exclude": []}
+      a folder    with value_sets.jsonl, else its .json files, else its tables
     """
     from clinical_evals.ontology.benchmark import (
         benchmark_cohorts,
@@ -148,13 +144,11 @@ def benchmark(
 
     chosen = [name.strip() for part in methods for name in part.split(",") if name.strip()]
     chosen = chosen or list(_BENCHMARK_METHODS)
-    with _errors(), open_vocabulary(vocab) as con:
+    with unusable_input(), open_vocabulary(vocab_path) as con:
         check_methods(chosen)
-        cohorts = load_benchmark_cohorts(con, source)
-        if not cohorts:
-            raise InputError(f"{source}: holds no cohort")
+        cohorts = _resolvable(load_benchmark_cohorts(con, source), source)
         needs_dense = sweep or any(method in _NEED_DENSE for method in chosen)
-        dense = _load_dense(con, model) if needs_dense else None
+        dense = _load_dense(con, model, required=set(chosen) == {"dense"}) if needs_dense else None
         if sweep:
             points = run_sweep(con, cohorts, dense)
         else:
@@ -166,6 +160,24 @@ def benchmark(
         click.echo(report.model_dump_json(indent=2))
     else:
         _print_report(report)
+
+
+def _resolvable(cohorts: "Sequence[Cohort]", source: str) -> "list[Cohort]":
+    """Leave out the cohorts without any code of the release, as the task does; say what was left out."""
+    reasons = Counter(dropped.reason for cohort in cohorts for dropped in cohort.dropped)
+    if reasons:
+        common = reasons.most_common(_MOST_REASONS_SHOWN)
+        listed = [f"{reason} ({count:,})" for reason, count in common]
+        if further := reasons.total() - sum(count for _, count in common):
+            listed.append(f"others ({further:,})")
+        click.echo(f"Note: entries that gave no code: {'; '.join(listed)}.", err=True)
+    kept = [cohort for cohort in cohorts if cohort.resolvable]
+    if not kept:
+        raise InputError(f"{source}: holds no cohort with a code of this release")
+    if len(kept) < len(cohorts):
+        lost = f"{len(cohorts) - len(kept)} of {len(cohorts)} cohorts"
+        click.echo(f"Note: {lost} hold no code of this release and are left out.", err=True)
+    return kept
 
 
 def _print_report(report: "BenchmarkReport") -> None:
@@ -182,7 +194,7 @@ def _print_report(report: "BenchmarkReport") -> None:
     titles = ("coverage", "over-inclusion", "hierarchical", "strict set", "hierarchical F")
     cohorts = list(dict.fromkeys((result.cohort_id, result.cohort_name) for result in report.results))
     methods = list(report.intervals_by_method)
-    click.echo(f"{len(cohorts)} cohorts; mean and 95% interval\n")
+    click.echo(f"{_counted(len(cohorts))}; mean and 95% interval\n")
     click.echo(f"{'method':<19}" + "".join(f"{title:>22}" for title in titles))
     for method in methods:
         cells = []
@@ -195,6 +207,12 @@ def _print_report(report: "BenchmarkReport") -> None:
             else:
                 cells.append(f"{mean:.3f} [{interval.lower:.3f}, {interval.upper:.3f}]")
         click.echo(f"{method:<19}" + "".join(f"{cell:>22}" for cell in cells))
+    silent = Counter(result.method for result in report.results if not result.predicted_codes)
+    for method, count in silent.items():
+        click.echo(
+            f"\n{method} found nothing for {_counted(count)}: over-inclusion is 0 there, as published. "
+            "The task `retrieval` leaves it out of that mean."
+        )
     scores = {(result.cohort_id, result.method): result for result in report.results}
     width = max(len(method) for method in methods) + 2 if methods else 0
     click.echo(
@@ -204,7 +222,7 @@ def _print_report(report: "BenchmarkReport") -> None:
         found = [scores.get((cohort_id, method)) for method in methods]
         size = next(len(result.ground_truth_codes) for result in found if result is not None)
         cells = ["" if result is None else f"{result.hierarchical_score:.3f}" for result in found]
-        label = f"{cohort_id} {name}"
+        label = cohort_id if cohort_id == name else f"{cohort_id} {name}"
         label = label if len(label) <= 50 else f"{label[:49]}…"
         click.echo(f"{label:<52}{size:>6}" + "".join(f"{cell:>{width}}" for cell in cells))
     if len(cohorts) > _MOST_ROWS_SHOWN:
@@ -215,7 +233,7 @@ def _print_sweep(points: "Sequence[SweepPoint]", as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([point._asdict() for point in points], indent=2))
         return
-    click.echo(f"{points[0].cohorts} cohorts\n")
+    click.echo(f"{_counted(points[0].cohorts)}\n")
     click.echo(
         f"{'method':<8}{'k':>5}{'dense weight':>14}{'coverage':>10}{'over-inclusion':>16}{'hierarchical':>14}"
         f"{'strict set':>12}"
@@ -227,6 +245,10 @@ def _print_sweep(points: "Sequence[SweepPoint]", as_json: bool) -> None:
             f"{point.over_inclusion_penalty:>16.3f}{point.hierarchical_score:>14.3f}"
             f"{point.strict_set_score:>12.3f}"
         )
+
+
+def _counted(cohorts: int) -> str:
+    return "1 cohort" if cohorts == 1 else f"{cohorts} cohorts"
 
 
 def _load_dense(
@@ -262,13 +284,3 @@ def _progress(title: str) -> "Iterator[Progress]":
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
         task = bar.add_task(title, total=None, visible=False)
         yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)
-
-
-@contextmanager
-def _errors() -> Iterator[None]:
-    """Turn unusable input into one line and exit code 2."""
-    try:
-        yield
-    except (InputError, ValueError) as error:
-        click.echo(f"Error: {error}", err=True)
-        raise SystemExit(2) from None

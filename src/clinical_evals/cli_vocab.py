@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from clinical_evals.ontology.athena_files import RowCount
     from clinical_evals.ontology.lookup import Entry, Match
 
+_LONGEST_QUERY = 2_000
 _SHOWN = 10  # lines of one kind under a code; --json gives all
 
-_vocabulary_option = click.option(
+vocabulary_option = click.option(
     "--vocabulary",
-    "path",
+    "--vocab",
+    "vocab_path",
     type=click.Path(path_type=Path),
-    help="A file that `vocab build` wrote. Default: the embedded ICD-10-CM vocabulary.",
+    help="A file that `vocab build` wrote. Default: the ICD-10-CM release that is built in.",
 )
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -61,7 +63,7 @@ def build(folder: Path | None, table: Path | None, map_vocabulary: str, out: Pat
     if folder is not None and table is not None:
         raise click.UsageError("--athena and --map exclude each other")
     given = folder or table
-    with _errors():
+    with unusable_input():
         target = out or (_place_for(given) if given else vocabulary.embedded_path())
         _refuse_foreign(out)
         if folder is not None:
@@ -82,20 +84,20 @@ def build(folder: Path | None, table: Path | None, map_vocabulary: str, out: Pat
 
 
 @vocab.command()
-@_vocabulary_option
+@vocabulary_option
 @_json_option
-def info(path: Path | None, as_json: bool) -> None:
+def info(vocab_path: Path | None, as_json: bool) -> None:
     """Say which release a vocabulary is, where it lies and what it holds."""
     from clinical_evals.ontology import vocabulary
 
-    with _errors(), vocabulary.open_vocabulary(path) as con:
+    with unusable_input(), vocabulary.open_vocabulary(vocab_path) as con:
         about = vocabulary.read_about(con)
         kinds = con.execute(
             "SELECT vocabulary, kind, count(*), count(*) FILTER (billable), count(*) FILTER (NOT valid) "
             "FROM concept GROUP BY ALL ORDER BY vocabulary, count(*) DESC, kind"
         ).fetchall()
         tables = {name: _rows(con, name) for name in ("concept", "is_a", "term", "relation")}
-    place = path or vocabulary.embedded_path()
+    place = vocab_path or vocabulary.embedded_path()
     if as_json:
         held = [
             dict(zip(("vocabulary", "kind", "concepts", "billable", "deprecated"), row, strict=True))
@@ -117,10 +119,10 @@ def info(path: Path | None, as_json: bool) -> None:
 
 @vocab.command()
 @click.argument("text", nargs=-1, required=True)
-@_vocabulary_option
+@vocabulary_option
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many names.")
 @_json_option
-def lookup(text: tuple[str, ...], path: Path | None, limit: int, as_json: bool) -> None:
+def lookup(text: tuple[str, ...], vocab_path: Path | None, limit: int, as_json: bool) -> None:
     """Look up a code, in any spelling (E11.21, e1121, E11.-), or search names and inclusion terms.
 
     Exit code 1 if nothing was found.
@@ -130,7 +132,8 @@ def lookup(text: tuple[str, ...], path: Path | None, limit: int, as_json: bool) 
     from clinical_evals.ontology.lookup import find_code, search_names
 
     query = " ".join(text)
-    with _errors(), vocabulary.open_vocabulary(path) as con:
+    with unusable_input(), vocabulary.open_vocabulary(vocab_path) as con:
+        check_query(query)
         release = vocabulary.read_about(con)["release"]
         entries = find_code(con, query)
         matches = [] if entries else search_names(con, query, limit)
@@ -154,14 +157,37 @@ def lookup(text: tuple[str, ...], path: Path | None, limit: int, as_json: bool) 
 
 
 @contextmanager
-def _errors() -> Iterator[None]:
+def unusable_input() -> Iterator[None]:
+    """Turn unusable input into one line and exit code 2."""
     from clinical_evals.files import InputError
+    from clinical_evals.ontology.codes import shown
 
     try:
         yield
-    except InputError as error:
-        click.echo(f"Error: {error}", err=True)
-        raise SystemExit(2) from None
+    except (InputError, ValueError) as error:
+        line = str(error)
+    except OSError as error:  # a name that no file can have
+        if error.filename is None:
+            raise
+        line = f"{shown(str(error.filename))}: {error.strerror}"
+    else:
+        return
+    click.echo(f"Error: {line}", err=True)
+    raise SystemExit(2)
+
+
+def check_query(text: str) -> None:
+    """Refuse a text that is no name of anything: blank, very long, or no text at all.
+
+    Raises:
+        InputError: If it is.
+    """
+    from clinical_evals.files import InputError
+
+    if not text.strip() or len(text) > _LONGEST_QUERY:
+        raise InputError(f"the text to search for must have 1 to {_LONGEST_QUERY:,} characters")
+    if text.encode("utf-8", "ignore").decode("utf-8") != text:
+        raise InputError("the text to search for is not UTF-8")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ never completed, and an apology is no term.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -39,6 +39,9 @@ _NAME_KEYS = ("term", "name", "condition", "text")
 _BARE_LIST = re.compile(r"""\[\s*(?:["'“{\]].*|$)""", re.DOTALL)
 # Cut off or ambiguous: what is there must not be taken for the answer.
 _FINAL: tuple[Problem, ...] = ("incomplete", "duplicate_keys")
+_BRACKET = re.compile(r"[\[\]{}]")
+_QUOTED = re.compile(r"""\"([^"]*)"|'([^']*)'|“([^”]*)”""")
+_BARE_WORDS = frozenset(("NaN", "Infinity", "-Infinity"))
 
 _BULLET = re.compile(r"\s*(?:[-*•–]|\(?[0-9]{1,2}[.)])\s+(\S.*)")
 _BOLD = re.compile(r"(?:\*\*|__)(.+?)(?:\*\*|__)")
@@ -49,6 +52,7 @@ _TALK = re.compile(
     re.IGNORECASE,
 )
 _LETTER = re.compile(r"[^\W\d_]")
+_JSON_LEFT = re.compile(r"""[\[{]\s*["'“{\[]""")  # of an object or list that could not be read
 _NOTHING = re.compile(r"(?:none|n/?a|nothing|no terms?)\.?", re.IGNORECASE)
 _MOST_WORDS = 12  # a longer piece is a sentence, not a term
 
@@ -100,8 +104,12 @@ def read_code_answer(text: str, hierarchy: Hierarchy) -> ReadResult[CodeList]:
         shape = read_object(listed, lambda value: True)
         if shape.value is None and shape.problem in _FINAL:
             return ReadResult(None, shape.problem)
-    codes = read_codes(text, hierarchy)
-    if codes.codes or codes.invalid or codes.excluded or _is_empty_list(json_value(answer), shape.value):
+    strict = json_value(answer)
+    near = None
+    if strict is None and shape.value is not None and _is_whole(shape, text if listed is None else listed):
+        near = shape.value
+    codes = read_codes(text if near is None else near, hierarchy)
+    if codes.codes or codes.invalid or codes.excluded or _is_empty_list(strict, shape.value):
         return ReadResult(codes, None, shape.repaired)
     return ReadResult(None, "no_object" if shape.value is None else "misfit")
 
@@ -164,7 +172,10 @@ def _spoken_terms(answer: str) -> list[str] | None:
         if rest and not rest.endswith(":"):
             pieces += _split(rest)
     if any(
-        _TALK.search(piece) or len(piece.split()) > _MOST_WORDS or not _LETTER.search(piece)
+        _TALK.search(piece)
+        or _JSON_LEFT.search(piece)
+        or len(piece.split()) > _MOST_WORDS
+        or not _LETTER.search(piece)
         for piece in pieces
     ):
         return None
@@ -182,6 +193,26 @@ def _clean(bullet: str) -> str:
     """Return the term of a bullet: what is bold, else what stands before an explanation."""
     bold = _BOLD.match(bullet)
     return (bold[1] if bold else _EXPLANATION.sub("", bullet)).strip(" \t*_`\"'“”.,;:")
+
+
+def _is_whole(near: ReadResult[dict[str, Any]], source: str) -> bool:
+    """Say whether an object in near-JSON is all of the answer's JSON, and its texts stand quoted there.
+
+    Then its entries are the answer's, as those of strict JSON are. Else the lenient reader may have made
+    entries of what is none (`"I10" (hypertension)`), and reading the answer as prose is safer.
+    """
+    start, end = near.span
+    around = without_reasoning(source[:start]) + source[end:]
+    quoted = {text for groups in _QUOTED.findall(source) for text in groups} | _BARE_WORDS
+    return not _BRACKET.search(around) and all(text in quoted for text in _texts_in(near.value))
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts_in(item)
 
 
 def _is_empty_list(value: object, shape: Mapping[str, Any] | None) -> bool:

@@ -115,11 +115,14 @@ def _read_header(path: Path, first: bytes, needed: Sequence[str]) -> AthenaFile:
     columns = tuple(name.strip().lower() for name in names)
     for column in needed:
         if column not in columns:
-            shown = ", ".join(name[:40] for name in columns[:12])
-            raise AthenaError(f"{path}: no column {column}, separated by tab or comma; it has: {shown}")
-    if len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
-        raise AthenaError(f"{path}: column {twice} occurs twice")
+            # What the first line holds is not said: without a header it is a row.
+            raise AthenaError(
+                f"{path}: no column {column} in its first line, which must name {', '.join(needed)}, "
+                "separated by tabs or commas"
+            )
+    twice = next((place for place, name in enumerate(columns) if name in columns[:place]), None)
+    if twice is not None:
+        raise AthenaError(f"{path}: column {twice + 1} has the name of an earlier one")
     return AthenaFile(path, columns, delimiter, quote)
 
 

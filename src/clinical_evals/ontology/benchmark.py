@@ -174,7 +174,7 @@ def build_report(results: Sequence[CohortEvalResult]) -> BenchmarkReport:
             summary = summarise([math.nan if value is None else value for value in given])
             if summary.n:
                 means[score][method] = summary.mean
-            intervals[method][score] = Interval(lower=_end(summary.lower), upper=_end(summary.upper))
+            intervals[method][score] = Interval.of(summary)
     return BenchmarkReport(
         results=list(results),
         mean_coverage_by_method=means["coverage"],
@@ -280,7 +280,3 @@ def _score_all(
     for cohort, hits in zip(cohorts, answers, strict=True):
         codes = [hit.code for hit in hits]
         yield score_cohort(hierarchy, cohort.cohort_id, cohort.name, cohort.codes, codes, method)
-
-
-def _end(value: float) -> float | None:
-    return None if math.isnan(value) else value

@@ -22,7 +22,7 @@ The number of codes follows from these steps, not from a k. A code that is meant
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from clinical_evals.ontology.best_index import GENERIC_WEIGHT, Index, build_index
+from clinical_evals.ontology.best_index import GENERIC_WEIGHT, Floats, Index, Places, build_index
 from clinical_evals.ontology.best_names import NamedSets
 from clinical_evals.ontology.best_query import CohortQuery, read_query
 from clinical_evals.ontology.best_words import decisive_words, generic_words
@@ -39,9 +39,6 @@ from clinical_evals.ontology.retrieval import Hit, check_k
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
 
 _LEAST_SHARE = 0.3  # of the greatest share of the name found anywhere; below it a code is no candidate
 _LEAST_SAID = 0.3  # of the name; a name of which the classification says less is not understood
@@ -213,9 +210,9 @@ def describe_candidates(index: Index, query: CohortQuery) -> tuple[Places, Float
     if greatest < _LEAST_SAID:
         return None
     kept = (path[leaves] >= _LEAST_SHARE * greatest) & allowed(index, query)[leaves]
-    chapters = cued_chapters(index, query.context)
+    chapters = index.chapters_asked_for(_words(query.context))
     if chapters:  # "External cause codes: fall"
-        kept &= np.isin(index.chapter[leaves], chapters)
+        kept &= np.isin(index.chapter[leaves], list(chapters))
     places = leaves[kept]
     if not len(places):
         return None
@@ -228,7 +225,7 @@ def describe_candidates(index: Index, query: CohortQuery) -> tuple[Places, Float
     hot = leaves[path[leaves] >= 0.9 * greatest]
     in_chapter = np.bincount(index.chapter[hot], minlength=len(index.codes)) / len(hot)
     joined_relative = way_joined[places] / max(float(way_joined[places].max()), 1e-9)
-    cued = cued_chapters(index, (*query.alternatives, *query.context))
+    cued = list(index.chapters_asked_for(_words((*query.alternatives, *query.context))))
     columns = {
         "path": path[places],
         "path_whole": path[places] >= 0.999,
@@ -280,7 +277,7 @@ def allowed(index: Index, query: CohortQuery) -> NDArray[np.bool_]:
         share = np.where(index.depth_class >= 2, _measure(index, words).one_wording, 0)
         kept &= index.best_on_way(share)[0] < _EXCLUDED_AT
     if query.encounter is not None:
-        kept &= (index.encounter == "") | (index.encounter == query.encounter[:3])
+        kept &= (index.encounter == "") | (index.encounter == query.encounter)
     return kept
 
 
@@ -345,7 +342,5 @@ def _count_better(values: Floats) -> Places:
     return len(values) - np.searchsorted(ascending, values + _CLEARLY, side="right")
 
 
-def cued_chapters(index: Index, wordings: Sequence[Sequence[str]]) -> list[int]:
-    """Give the chapters, such as that of pregnancy, that words ask for."""
-    words = {word for wording in wordings for word in wording}
-    return [place for place, cues in index.chapter_cues.items() if cues & words]
+def _words(wordings: Iterable[Sequence[str]]) -> Iterator[str]:
+    return (word for words in wordings for word in words)

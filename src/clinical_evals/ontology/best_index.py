@@ -8,6 +8,7 @@ none in ICD-10-CM, but a vocabulary could have them) stands below the one of the
 import math
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,6 +28,7 @@ GENERIC_WEIGHT = 0.15
 """Weight of a word such as "disorder", beside one that tells as much by its rarity."""
 
 _DEPTH_CLASSES = {"chapter": 0, "block": 1, "category": 2}
+_LONGEST_CODE = len("S72.001A")
 
 # Chapters that the name of a population asks for by name if it means them, and the words that do so. The key
 # is the first letter of their codes.
@@ -42,7 +44,7 @@ _SPECIAL_CHAPTERS = {
     "examination absence resistance problem factors presence",
 }
 _UNSPECIFIED = re.compile(r"\b(?:unspecified|not specified|NOS|multiple)\b", re.I)
-_INITIAL, _SUBSEQUENT = frozenset("ABC"), frozenset("DEFGHJKMNPQR")
+_STAGES = dict.fromkeys("ABC", "initial") | dict.fromkeys("DEFGHJKMNPQR", "subsequent") | {"S": "sequela"}
 
 
 class Wording(NamedTuple):
@@ -87,7 +89,8 @@ class Index:
         chapter: Place of its chapter.
         is_code: Whether it is a category or a code, not a chapter, a block or a placeholder.
         billable: Places of the codes that have no code below them.
-        encounter: `ini`, `sub` or `seq` for a code of seven characters that says the stage of care, else ``.
+        encounter: `initial`, `subsequent` or `sequela` for a code of seven characters that says the stage of
+            care, else empty.
         names_rest: Whether its name begins with "other" or says so.
         special: Whether it lies in a chapter that names ask for by name.
         chapter_cues: For such a chapter's place, the words that ask for it.
@@ -159,6 +162,11 @@ class Index:
             at[level[up]] = at[above[up]]
         return best, at
 
+    def chapters_asked_for(self, words: Iterable[str]) -> set[int]:
+        """Give the places of the special chapters, such as that of pregnancy, that words ask for."""
+        said = set(words)
+        return {place for place, cues in self.chapter_cues.items() if cues & said}
+
     def mean_by(self, group: Places, values: Floats) -> Floats:
         """Give for each group's place the mean value of its billable codes."""
         size = len(self.codes)
@@ -184,52 +192,25 @@ def build_index(con: "DuckDBPyConnection") -> Index:
     ).fetchall()
     known = {row[0]: (row[1], row[2], row[3] or []) for row in rows}
     order, parent, depth = _lay_out(hierarchy)
-    size = len(order)
+    nodes = [known[hierarchy.ids[node]] for node in order]
     codes = [hierarchy.code_of(node) for node in order]
-    names = [known[hierarchy.ids[node]][0] for node in order]
-    kinds = [known[hierarchy.ids[node]][1] for node in order]
-    end = np.arange(1, size + 1)
-    for place in range(size - 1, -1, -1):
-        if parent[place] != place:
-            end[parent[place]] = max(end[parent[place]], end[place])
-    category, block, chapter = np.arange(size), np.arange(size), np.arange(size)
-    for place, kind in enumerate(kinds):
-        above = parent[place]
-        if above == place:
-            continue
-        chapter[place] = chapter[above]
-        if kind not in ("chapter", "block"):
-            block[place] = block[above]
-            if kind != "category":
-                category[place] = category[above]
-    owner: list[int] = []
-    wordings: list[Wording] = []
-    for place, node in enumerate(order):
-        name, _, terms = known[hierarchy.ids[node]]
-        for text in dict.fromkeys((name, *terms)):
-            of, mentions = split_name(text)
-            wording = Wording(
-                tuple(name_words(of)), tuple(name_words(mentions)), _UNSPECIFIED.search(text) is not None
-            )
-            if wording.of or wording.mentions:
-                owner.append(place)
-                wordings.append(wording)
-    said = [wording.words for wording in wordings]
-    said_in: defaultdict[str, set[int]] = defaultdict(set)
-    wordings_with: defaultdict[str, list[int]] = defaultdict(list)
-    as_subject: defaultdict[str, list[bool]] = defaultdict(list)
-    for number, words in enumerate(said):
-        for word, subject in words.items():
-            said_in[word].add(int(category[owner[number]]))
-            wordings_with[word].append(number)
-            as_subject[word].append(subject)
-    categories = max(sum(kind == "category" for kind in kinds), 1)
-    rarity = {word: math.log1p(categories / len(places)) for word, places in said_in.items()}
-    generic = generic_words()
-    weight = {word: value * (GENERIC_WEIGHT if word in generic else 1) for word, value in rarity.items()}
+    names = [name for name, _, _ in nodes]
+    kinds = [kind for _, kind, _ in nodes]
+    places = np.arange(len(order))
+    end = _ends(parent)
+    category, block, chapter = _containers(parent, kinds)
+    owner, wordings = _read_wordings([(name, *terms) for name, _, terms in nodes])
+    categories = max(kinds.count("category"), 1)
+    wordings_with, as_subject = _by_word(wordings)
+    rarity = {
+        word: math.log1p(categories / len(np.unique(category[owner[numbers]])))
+        for word, numbers in wordings_with.items()
+    }
+    weight = {
+        word: value * (GENERIC_WEIGHT if word in generic_words() else 1) for word, value in rarity.items()
+    }
     is_code = np.array([kind in ("category", "code") for kind in kinds], dtype=np.bool_)
-    letters = [code[0] for code in codes]
-    cues, special = _special_chapters(letters, chapter, kinds)
+    cues, special = _special_chapters([code[0] for code in codes], chapter, kinds)
     return Index(
         codes=codes,
         names=names,
@@ -247,18 +228,72 @@ def build_index(con: "DuckDBPyConnection") -> Index:
         block=block,
         chapter=chapter,
         is_code=is_code,
-        billable=np.flatnonzero((end == np.arange(size) + 1) & is_code),
+        billable=np.flatnonzero((end == places + 1) & is_code),
         encounter=np.array([_encounter(code) for code in codes]),
         names_rest=np.array(["other" in name.lower().split() for name in names]),
         special=special,
         chapter_cues=cues,
-        owner=np.array(owner, dtype=np.intp),
+        owner=owner,
         wordings=wordings,
-        wording_weight=np.array([sum(weight[word] for word in words) for words in said]),
-        wordings_with={word: np.array(numbers) for word, numbers in wordings_with.items()},
-        as_subject={word: np.array(flags) for word, flags in as_subject.items()},
+        wording_weight=np.array([sum(weight[word] for word in wording.words) for wording in wordings]),
+        wordings_with=wordings_with,
+        as_subject=as_subject,
         rarity=rarity,
         greatest_rarity=math.log1p(categories),
+    )
+
+
+def _ends(parent: Places) -> Places:
+    """Give the place behind each node's subtree."""
+    end = np.arange(1, len(parent) + 1)
+    for place in range(len(parent) - 1, -1, -1):
+        if parent[place] != place:
+            end[parent[place]] = max(end[parent[place]], end[place])
+    return end
+
+
+def _containers(parent: Places, kinds: Sequence[str]) -> tuple[Places, Places, Places]:
+    """Give each node's category, block and chapter; see `Index`."""
+    category, block, chapter = (np.arange(len(parent)) for _ in range(3))
+    for place, kind in enumerate(kinds):
+        above = parent[place]
+        if above == place:
+            continue
+        chapter[place] = chapter[above]
+        if kind not in ("chapter", "block"):
+            block[place] = block[above]
+            if kind != "category":
+                category[place] = category[above]
+    return category, block, chapter
+
+
+def _read_wordings(texts: Sequence[Sequence[str]]) -> tuple[Places, list[Wording]]:
+    """Read each node's name and terms; give the owners and the wordings that hold a word."""
+    owner: list[int] = []
+    wordings: list[Wording] = []
+    for place, of_node in enumerate(texts):
+        for text in dict.fromkeys(of_node):
+            of, mentions = split_name(text)
+            wording = Wording(
+                tuple(name_words(of)), tuple(name_words(mentions)), _UNSPECIFIED.search(text) is not None
+            )
+            if wording.of or wording.mentions:
+                owner.append(place)
+                wordings.append(wording)
+    return np.array(owner, dtype=np.intp), wordings
+
+
+def _by_word(wordings: Sequence[Wording]) -> tuple[dict[str, Places], dict[str, NDArray[np.bool_]]]:
+    """Give for each word the wordings that hold it, and whether each is of it."""
+    numbers: defaultdict[str, list[int]] = defaultdict(list)
+    subjects: defaultdict[str, list[bool]] = defaultdict(list)
+    for number, wording in enumerate(wordings):
+        for word, subject in wording.words.items():
+            numbers[word].append(number)
+            subjects[word].append(subject)
+    return (
+        {word: np.array(found) for word, found in numbers.items()},
+        {word: np.array(flags) for word, flags in subjects.items()},
     )
 
 
@@ -304,7 +339,4 @@ def _special_chapters(
 
 
 def _encounter(code: str) -> str:
-    if len(code) != 8:
-        return ""
-    last = code[-1]
-    return "ini" if last in _INITIAL else "sub" if last in _SUBSEQUENT else "seq" if last == "S" else ""
+    return _STAGES.get(code[-1], "") if len(code) == _LONGEST_CODE else ""

@@ -92,12 +92,12 @@ class NamedSets:
             return found, replace(query, parts=())
         named = np.zeros(len(self.index.codes), dtype=np.bool_)
         left = []
-        asked = self._special(query.whole)
+        asked = self.index.chapters_asked_for(query.whole)
         for number, asked_part in enumerate(query.parts):
             part = asked_part
             if number and part[0][0] == _OTHER:  # "schizophrenia and other psychotic disorders"
                 part = tuple(tuple(word for word in words if word != _OTHER) for words in part)
-            if _OTHER not in part[0] and asked <= self._special(part[0]):
+            if _OTHER not in part[0] and asked <= self.index.chapters_asked_for(part[0]):
                 found = self._allowed(self._find_part(part), query, allowed)
             else:
                 found = None
@@ -204,10 +204,6 @@ class NamedSets:
         called = index.at_or_below_nodes(np.flatnonzero(so_called))[index.billable]
         called &= ~index.special[index.billable] | meant[index.billable]
         return bool(2 * (called & meant[index.billable]).sum() >= called.sum())
-
-    def _special(self, words: Iterable[str]) -> set[int]:
-        """Name the special chapters, such as that of pregnancy, that words ask for."""
-        return {chapter for chapter, cues in self.index.chapter_cues.items() if cues.intersection(words)}
 
 
 @cache

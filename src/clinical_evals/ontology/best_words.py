@@ -138,14 +138,6 @@ def telling(words: Iterable[str]) -> frozenset[str]:
     return frozenset(words) - _neutral_words()
 
 
-def tables_digest() -> str:
-    """Digest of both tables (12 hex digits): part of the method's signature."""
-    import hashlib
-
-    text = "".join(_text(name) for name in ("best_words.csv", "best_terms.csv"))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
 def _plain(text: str) -> str:
     if not text.isascii():  # Ménière, Sjögren
         text = "".join(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clinical_evals.files import read_text, shown_names
+from clinical_evals.files import read_text
 from clinical_evals.ontology.codes import read_code
 from clinical_evals.ontology.cohorts import NOT_A_CODE, Cohort, CuratedError, Dropped, Release
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 EXCLUSION_ROW = "its row excludes it"
+OTHER_SYSTEM = "its code system is not ICD-10-CM"
 TABLES = (".csv", ".tsv", ".tab")
 
 # Column names without case, spaces and underscores, the likeliest first.
@@ -88,19 +89,19 @@ def load_code_list(
         The cohorts in the order of the table, those without any code too.
 
     Raises:
-        CuratedError: If the file has no rows or not the columns, naming them.
+        CuratedError: If the file has no rows or not the columns, or a row has too few or too many fields or
+            names no condition; it is named.
         InputError: If it cannot be read.
     """
     release = Release(con)
     conditions: dict[str, _Rows] = defaultdict(_Rows)
     chosen = {"condition": condition_field, "code": code_field, "system": system_field}
-    for columns, row in _read(file, chosen):
-        name = (row[columns.condition] or "").strip()
-        text = (row[columns.code] or "").strip()
-        if not name and not text:
-            continue
-        identity = (row[columns.cohort_id] or "").strip() if columns.cohort_id else ""
-        rows = conditions[identity or name]
+    for where, columns, row in _read(file, chosen):
+        name, text = row[columns.condition], row[columns.code]
+        identity = (row[columns.cohort_id] if columns.cohort_id else "") or name
+        if not identity:
+            raise CuratedError(f"{where}: column {columns.condition} is empty")
+        rows = conditions[identity]
         rows.name = rows.name or name
         _take(rows, row, columns, text)
     if not conditions:
@@ -108,10 +109,10 @@ def load_code_list(
     return [_cohort(release, cohort_id, rows, descendants) for cohort_id, rows in conditions.items()]
 
 
-def _take(rows: _Rows, row: Mapping[str, str | None], columns: _Columns, text: str) -> None:
-    system = (row[columns.system] or "").strip() if columns.system else ""
+def _take(rows: _Rows, row: Mapping[str, str], columns: _Columns, text: str) -> None:
+    system = row[columns.system] if columns.system else ""
     if system and _plain(system) not in _ICD10:
-        rows.dropped.append(Dropped(f"{system} {text}", f"code system {system} is not ICD-10-CM"))
+        rows.dropped.append(Dropped(f"{system} {text}", OTHER_SYSTEM))
         return
     code = read_code(text)
     if code is None:
@@ -123,10 +124,10 @@ def _take(rows: _Rows, row: Mapping[str, str | None], columns: _Columns, text: s
         rows.included[code] = None
 
 
-def _excludes(row: Mapping[str, str | None], columns: _Columns) -> bool:
-    if columns.inclusion and _plain(row[columns.inclusion] or "").startswith("exclu"):
+def _excludes(row: Mapping[str, str], columns: _Columns) -> bool:
+    if columns.inclusion and _plain(row[columns.inclusion]).startswith("exclu"):
         return True
-    return columns.excludes is not None and _plain(row[columns.excludes] or "") in _YES
+    return columns.excludes is not None and _plain(row[columns.excludes]) in _YES
 
 
 def _cohort(release: Release, cohort_id: str, rows: _Rows, descendants: bool | None) -> Cohort:
@@ -138,25 +139,33 @@ def _cohort(release: Release, cohort_id: str, rows: _Rows, descendants: bool | N
         codes.update(release.below(code) if alone or "-" in code else [code])
     for code in rows.excluded:
         codes.difference_update(release.below(code))
-    return release.cohort(cohort_id, rows.name, codes, rows.dropped)
+    return release.cohort(cohort_id, rows.name or cohort_id, codes, rows.dropped)
 
 
-def _read(
-    file: Path, chosen: Mapping[str, str | None]
-) -> Iterator[tuple[_Columns, Mapping[str, str | None]]]:
+def _read(file: Path, chosen: Mapping[str, str | None]) -> Iterator[tuple[str, _Columns, Mapping[str, str]]]:
+    """Give for each row where it stands, the columns and its fields; blank lines are no rows."""
     text = read_text(file)
-    header = text.partition("\n")[0]
-    mark = max(",\t;", key=header.count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=mark)
+    first_line = text.lstrip().partition("\n")[0]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",\t;", key=first_line.count))
     columns: _Columns | None = None
+    header: list[str] = []
     try:
-        for row in reader:
-            columns = columns or _columns(file, reader.fieldnames or (), chosen)
-            if None in row.values():
-                raise CuratedError(f"{file}, line {reader.line_num}: has fewer fields than the header")
-            yield columns, row
+        for cells in reader:
+            if not any(map(str.strip, cells)):
+                continue
+            if columns is None:
+                header, columns = cells, _columns(file, cells, chosen)
+                continue
+            where = f"{file}, line {reader.line_num}"
+            if len(cells) < len(header):
+                raise CuratedError(f"{where}: has fewer fields than the header")
+            if any(map(str.strip, cells[len(header) :])):
+                raise CuratedError(
+                    f"{where}: has more fields than the header; quote a name with a comma in it"
+                )
+            yield where, columns, dict(zip(header, map(str.strip, cells), strict=False))
     except csv.Error as error:
-        raise CuratedError(f"{file}, after line {reader.line_num}: {error}") from None
+        raise CuratedError(f"{file}, line {reader.line_num}: {error}") from None
 
 
 def _columns(file: Path, header: Sequence[str], chosen: Mapping[str, str | None]) -> _Columns:
@@ -167,12 +176,13 @@ def _columns(file: Path, header: Sequence[str], chosen: Mapping[str, str | None]
 
     def needed(what: str, names: Sequence[str]) -> str:
         given = chosen[what]
-        found = given if given in header else None
-        if given is None:
-            found = first(names)
-        if found is None:
-            looked = given if given is not None else " or ".join(names)
-            raise CuratedError(f"{file}: no column {looked} for the {what}; it has: {shown_names(header)}")
+        found = first(names) if given is None else given
+        if found is None or found not in header:
+            # What the first line holds is not said: without a header it is a row.
+            looked = " or ".join(names[:4]) if given is None else given
+            raise CuratedError(f"{file}: no column {looked} for the {what} in its first line")
+        if header.count(found) > 1:
+            raise CuratedError(f"{file}: two columns {found} in its first line")
         return found
 
     system = needed("system", _SYSTEM) if chosen["system"] else first(_SYSTEM)

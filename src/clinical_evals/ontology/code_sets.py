@@ -1,5 +1,6 @@
 """Two code sets as the vocabulary knows them: what can be compared, what cannot, and what is invalid."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +10,9 @@ from clinical_evals.ontology.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+
+_CHAPTER = re.compile(r"[0-9]{1,2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,12 @@ def read_sets(hierarchy: Hierarchy, truth: Iterable[str], predicted: Iterable[st
 
 
 def find_node(hierarchy: Hierarchy, text: str) -> int | None:
-    """Give the node that a code means as people write it, or None if the vocabulary lacks it."""
+    """Give the node that a code means as people write it, or None if the vocabulary lacks it.
+
+    The number of a chapter is no code: a `5` in a list is not all mental disorders.
+    """
+    if _CHAPTER.fullmatch(text.strip()):
+        return None
     node = hierarchy.index_of(text)
     if node is None:
         code = read_code(text)

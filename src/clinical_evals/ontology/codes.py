@@ -10,15 +10,16 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from clinical_evals.ontology.hierarchy import Hierarchy
 
 # The second character is a digit in all categories but QA0, the third may be a letter (C4A).
 _CATEGORY = r"[A-Za-z](?:[0-9][0-9A-Za-z]|[A-Za-z][0-9])"
 _CODE = re.compile(rf"({_CATEGORY})\.?([0-9A-Za-z]{{0,4}})")
-_BLOCK = re.compile(rf"({_CATEGORY})\s?[-–—]\s?({_CATEGORY})")
-_OPEN_END = re.compile(r"\.?-$|\.$")
+_DASH = "[-\u2010-\u2015\u2212]"  # hyphens, en and em dash, minus
+_BLOCK = re.compile(rf"({_CATEGORY})\s?{_DASH}\s?({_CATEGORY})")
+_OPEN_END = re.compile(rf"\.?{_DASH}$|\.$")
 
 # An entry that is no code is listed up to this many characters.
 _SHOWN = 40
@@ -66,7 +67,7 @@ class CodeList:
     excluded: list[str] = field(default_factory=list)
 
 
-def read_codes(answer: str | Sequence[str], hierarchy: Hierarchy) -> CodeList:
+def read_codes(answer: str | Sequence[str] | Mapping[str, object], hierarchy: Hierarchy) -> CodeList:
     """Read the codes that a model's answer names, as a person would.
 
     The answer may be a JSON list or object, a list with descriptions, a table or prose. Reasoning before the
@@ -75,14 +76,17 @@ def read_codes(answer: str | Sequence[str], hierarchy: Hierarchy) -> CodeList:
     A code after "not", "except" or "excluding", or under such a heading or key, is left out.
 
     What has no meaning here is invalid, not an error: codes of other classifications (`250.00`), invented
-    ones, entries of a list without any code. In running prose a word without a dot counts only if it is a
-    code of the vocabulary, since "A1C" and "B12" are no attempts at one.
+    ones, entries of a list without any code (`"obesity"`, `null`, `5`). In running prose a word without a dot
+    counts only if it is a code of the vocabulary, since "A1C" and "B12" are no attempts at one.
 
     Args:
-        answer: The text of an answer, or its entries where they have been read already.
+        answer: The text of an answer; or its entries, or its JSON object, where they have been read already.
         hierarchy: The vocabulary that says which codes exist.
     """
     reader = _Reader(hierarchy)
+    if isinstance(answer, Mapping):
+        reader.take_json(answer)
+        return reader.result()
     if not isinstance(answer, str):
         for entry in answer:
             reader.take_entry(entry)
@@ -102,6 +106,7 @@ _REASONING_OPENS = re.compile(rf"\s*(?:<{_REASONING}>|◁think▷|\[think\])", r
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 _CODE_KEY = re.compile(r"code|icd", re.IGNORECASE)
 _EXCLUDING_KEY = re.compile(r"exclu|not_?include", re.IGNORECASE)
+_MOST_LEVELS = 100  # as in `clinical_evals.reading`; no answer is nested deeper
 
 
 def without_reasoning(text: str) -> str:
@@ -125,19 +130,33 @@ def json_value(text: str) -> object:
             value: object = json.loads(whole, parse_float=str, parse_int=str)
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, list | dict):
+        if isinstance(value, list | dict) and not _is_deep(value):
             return value
     return None
 
 
+def _is_deep(value: list[Any] | dict[str, Any]) -> bool:
+    level = [value]
+    for _ in range(_MOST_LEVELS):
+        inside = (inner for item in level for inner in (item.values() if isinstance(item, dict) else item))
+        level = [inner for inner in inside if isinstance(inner, list | dict)]
+        if not level:
+            return False
+    return True
+
+
 # --- Prose -------------------------------------------------------------------------------------------------
 
-_WORD = r"(?=[A-Za-z]{1,2}[0-9])[A-Za-z][0-9A-Za-z]{1,9}(?:\.(?:[0-9A-Za-z]{1,9}[*%]?|[*%])|[*%])?"
+# The stars of **E11** are none of its own, and of those of **E11.*** the first is.
+_ANY = r"(?:\*(?!\*(?!\*))|%)"
+_WORD = (
+    rf"(?=[A-Za-z]{{1,2}}[0-9])[A-Za-z][0-9A-Za-z]{{1,9}}(?:\.(?:[0-9A-Za-z]{{1,9}}{_ANY}?|{_ANY})|{_ANY})?"
+)
 _MENTION = re.compile(
     rf"""(?<![0-9A-Za-z.])
     (?P<low>{_WORD})
-    (?:\s{{0,2}}(?:[-–—]|\b(?:to|through|thru)\b)\s{{0,2}}(?P<high>{_WORD}|[0-9]{{2}}(?![0-9.])|\.[0-9A-Za-z]{{1,4}})
-       |\.?-)?
+    (?:\s{{0,2}}(?:{_DASH}|\b(?:to|through|thru)\b)\s{{0,2}}(?P<high>{_WORD}|[0-9]{{2}}(?![0-9.])|\.[0-9A-Za-z]{{1,4}})
+       |\.?{_DASH})?
     (?![0-9A-Za-z]|[.-][0-9A-Za-z])""",
     re.VERBOSE,
 )
@@ -188,12 +207,15 @@ def _mentions(text: str) -> Iterator[_Mention]:
                 left_out and _GOES_ON.fullmatch(between) is not None
             )
             end = match.end()
+            low = match["low"]
+            if low[-1] == "*" and low[-2] != "." and before.endswith("*") and line[end : end + 1] != "*":
+                low = low[:-1]  # *E11* is emphasis
             leads = _ENTRY_BEGINS.search(before) is not None or (
                 leads and _GOES_ON.fullmatch(between) is not None
             )
             # "A1C is 9%" is a sentence, "E1199 Type 2 diabetes" an entry.
             alone = leads and not _SENTENCE_GOES_ON.match(line, end)
-            yield _Mention(match["low"], match["high"], leads, alone, not (left_out or excluding))
+            yield _Mention(low, match["high"], leads, alone, not (left_out or excluding))
 
 
 class _Reader:
@@ -216,12 +238,12 @@ class _Reader:
         """Take the codes of a JSON value. Returns whether it held any entry."""
         if isinstance(value, str):
             self.take_entry(value, kept)
-            return True
+            return bool(value.strip())
         if isinstance(value, list):
             for item in value:
-                if kept and (item is None or isinstance(item, bool | float)):  # null, true, NaN
-                    self._refuse(json.dumps(item))
-            return self._take_all_json(value, kept)
+                if not self.take_json(item, kept):
+                    self._take_odd(item, kept)
+            return bool(value)
         if not isinstance(value, Mapping):
             return False
         out = {key: item for key, item in value.items() if _EXCLUDING_KEY.search(key)}
@@ -233,6 +255,12 @@ class _Reader:
         items = items or [item for item in rest.values() if isinstance(item, list | dict)]
         left_out = self._take_all_json(out.values(), False)
         return self._take_all_json(items, kept) or left_out
+
+    def _take_odd(self, item: object, kept: bool) -> None:
+        """Take an entry that is no text (`null`, `5`, an object without a code's key), if only as invalid."""
+        written = json.dumps(item, ensure_ascii=False)
+        if not (isinstance(item, Mapping) and self.take_prose(written, kept)) and kept:
+            self._refuse(written)
 
     def take_entry(self, entry: str, kept: bool = True) -> None:
         """Take one entry of a list; without any code in it the entry itself is invalid."""

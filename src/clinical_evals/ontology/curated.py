@@ -19,6 +19,7 @@ from clinical_evals.files import read_text
 from clinical_evals.ontology.ccsr import load_ccsr
 from clinical_evals.ontology.circe import read_circe, resolve_circe
 from clinical_evals.ontology.code_lists import TABLES, load_code_list
+from clinical_evals.ontology.codes import shown
 from clinical_evals.ontology.cohorts import Cohort, CuratedError, Dropped, Release
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def load_cohorts(
         return load_ccsr(con)
     if str(source) == BUNDLED:
         return load_value_sets(con)
+    if not str(source).strip():
+        raise CuratedError("the source of the cohorts is empty; name one, such as `bundled` or a file")
     path = Path(source).expanduser()
     files = _files_in(path) if path.is_dir() else [path]
     cohorts: list[Cohort] = []
@@ -83,10 +86,11 @@ def load_cohorts(
             cohorts += load_code_list(con, file)
         else:
             raise CuratedError(f"{file}: choose a .jsonl, .json or {', '.join(TABLES)} file, or a folder")
-    ids = [cohort.cohort_id for cohort in cohorts]
-    twice = next((identity for identity in ids if ids.count(identity) > 1), None)
-    if twice is not None:
-        raise CuratedError(f"{path}: two cohorts have the id {twice!r}")
+    seen: set[str] = set()
+    for cohort in cohorts:
+        if cohort.cohort_id in seen:
+            raise CuratedError(f"{path}: two cohorts have the id {shown(cohort.cohort_id)!r}")
+        seen.add(cohort.cohort_id)
     return cohorts
 
 

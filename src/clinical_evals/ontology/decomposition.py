@@ -9,7 +9,6 @@ Terms themselves are not compared with anything: only the codes that they lead t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -237,9 +236,5 @@ def score_decomposition(
     return DecompositionReport(
         results=results,
         mean_gap=summary.mean,
-        gap_interval=Interval(lower=_end(summary.lower), upper=_end(summary.upper)),
+        gap_interval=Interval.of(summary),
     )
-
-
-def _end(value: float) -> float | None:
-    return None if math.isnan(value) else value

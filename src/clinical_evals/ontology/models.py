@@ -3,7 +3,12 @@
 The fields of `phenoforge.eval.models`, with the same names, and optional ones of our own after them.
 """
 
+import math
+from typing import Self
+
 from pydantic import BaseModel, Field
+
+from clinical_evals.statistics import Summary
 
 
 class Interval(BaseModel):
@@ -11,6 +16,12 @@ class Interval(BaseModel):
 
     lower: float | None
     upper: float | None
+
+    @classmethod
+    def of(cls, summary: Summary) -> Self:
+        """Give the interval of a summarised mean."""
+        lower, upper = (None if math.isnan(end) else end for end in (summary.lower, summary.upper))
+        return cls(lower=lower, upper=upper)
 
 
 class CohortEvalResult(BaseModel):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
+from itertools import product
 from typing import NamedTuple
 
-__all__ = ["Date", "agrees", "read_dates", "read_times"]
+__all__ = ["Date", "GivenDates", "century", "read_dates", "read_times"]
 
 _MONTHS = {
     name: number
@@ -24,13 +25,19 @@ _NAME = (
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
 _DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
-_YEAR = r"((?:19|20)\d\d|'\d\d)"
+# "2004", "'04", "january oh four", "march of 99"
+_YEAR = r"(?:19|20)\d\d|'\d\d|oh?[ \t]\d|(?<=[ \t](?:of|in)[ \t])(?:3[2-9]|[4-9]\d)"
+_SECOND = r"20[ \t-]second\b"  # the 22nd; elsewhere it is how long: "a twenty second test"
 _MONTH = re.compile(
-    rf"(?<!\w)(?:(?:(\d{{1,2}})(?:(?:st|nd|rd|th)(?:[ \t]+of)?)?[ \t]+)?{_NAME}\b\.?"
-    rf"(?:[ \t]+(?:the[ \t]+)?(\d{{1,2}})(?:st|nd|rd|th)?(?!\d|[:./]\d|[ \t]*(?:mg|%|years?|days?"
-    rf"|weeks?|months?|times?|out)\b))?"
-    rf"(?:(?:,|[ \t]of|[ \t]in)*[ \t]*{_YEAR}\b(?![ \t]*(?:mg|mcg|ml|units?)\b))?"
-    rf"|({_DAYS})s?\b)"
+    rf"""(?<!\w)(?:
+      (?:( {_SECOND}(?=[ \t]+of\b) | \d{{1,2}} )
+         (?:(?<=second)[ \t]+of|(?:st|nd|rd|th)(?:[ \t]+of)?)? [ \t]+)?
+      {_NAME}\b\.?
+      (?:[ \t]+(?:the[ \t]+)? ( {_SECOND} | \d{{1,2}} ) (?:st|nd|rd|th)?
+         (?!\d|[:./]\d|[ \t]*(?:mg|%|years?|days?|weeks?|months?|times?|out)\b) )?
+      (?:(?:,|[ \t]of|[ \t]in)*[ \t]* ({_YEAR})\b (?![ \t]*(?:mg|mcg|ml|units?|years?|percent|%|pounds?)\b) )?
+      | ({_DAYS})s?\b )""",
+    re.VERBOSE,
 )
 _NUMERIC = re.compile(
     r"(?<![\w/.-])(?:(\d{4})-(\d{1,2})-(\d{1,2})|(\d{1,2})([/.-])(\d{1,2})\5(\d{4}|\d{2})"
@@ -86,7 +93,7 @@ def read_dates(text: str) -> Iterator[Date]:
         elif only_month:
             parts = int(its_year), int(only_month), 0
         else:
-            parts = _century(year), int(first), int(second)
+            parts = century(year), int(first), int(second)
             if parts[1] > 12 >= parts[2]:
                 parts = parts[0], parts[2], parts[1]
         if 0 < parts[1] <= 12 and parts[2] <= 31:
@@ -96,7 +103,7 @@ def read_dates(text: str) -> Iterator[Date]:
         if weekday:
             yield Date(*match.span(), None, None, None, weekday)
             continue
-        day = int(before or after or 0)
+        day = _day(before or after or "0")
         sure = (
             name not in _DOUBTFUL
             or day
@@ -105,32 +112,58 @@ def read_dates(text: str) -> Iterator[Date]:
         )
         if sure and day <= 31:
             start = match.start() if before else match.start(2)
-            yield Date(start, match.end(), _century(year) if year else None, _MONTHS[name], day or None)
+            yield Date(start, match.end(), century(year) if year else None, _MONTHS[name], day or None)
 
 
-def _century(year: str) -> int:
-    digits = int(year.strip("'"))
+def _day(said: str) -> int:
+    return 22 if said.endswith("second") else int(said)
+
+
+def century(year: str) -> int:
+    """Give the four digits of a year that may have lost the first two: "'94" and "94" are 1994."""
+    digits = int(year.strip("' \toh"))
     return digits if digits > 99 else digits + (2000 if digits < 40 else 1900)
 
 
-def agrees(claimed: Date, given: Date, years: set[int]) -> bool:
-    """Say whether a dialogue's date gives all that a note's date says.
+class GivenDates:
+    """The dates that a dialogue gives, ready to be asked for those of a note.
 
     Args:
-        claimed: The note's date.
-        given: A date of the dialogue; without a year it may take any of `years`.
-        years: The years that the dialogue names anywhere.
+        dates: The dialogue's dates.
+        years: The years that it names anywhere; a date said without a year may be of any of them.
     """
-    if claimed.weekday or given.weekday:
-        return claimed.weekday == given.weekday
-    if claimed.year and claimed.year != given.year and (given.year or claimed.year not in years):
-        return False
-    wanted = [(claimed.month, claimed.day)]
-    if claimed.swapped or given.swapped:
-        wanted.append((claimed.day, claimed.month))
-    return any(
-        (month is None or month == given.month) and (day is None or day == given.day) for month, day in wanted
-    )
+
+    def __init__(self, dates: Iterable[Date], years: Set[int]) -> None:
+        self._years = years
+        self._weekdays: set[str] = set()
+        # Each date with and without each of its parts, since a note may give fewer; the first says if a year
+        # was said.
+        self._parts: set[tuple[bool, int | None, int | None, int | None]] = set()
+        for date in dates:
+            if date.weekday:
+                self._weekdays.add(date.weekday)
+                continue
+            for month, day in _orders(date):
+                self._parts |= {
+                    (date.year is not None, *parts)
+                    for parts in product({date.year, None}, {month, None}, {day, None})
+                }
+
+    def hold(self, claimed: Date) -> bool:
+        """Say whether one of the dates gives all that a note's date says."""
+        if claimed.weekday:
+            return claimed.weekday in self._weekdays
+        any_year = claimed.year is None or claimed.year in self._years
+        return any(
+            (True, claimed.year, month, day) in self._parts
+            or (any_year and (False, None, month, day) in self._parts)
+            for month, day in _orders(claimed)
+        )
+
+
+def _orders(date: Date) -> list[tuple[int | None, int | None]]:
+    """Month and day, and the other way round where both are digits."""
+    return [(date.month, date.day), (date.day, date.month)] if date.swapped else [(date.month, date.day)]
 
 
 def read_times(text: str) -> Iterator[tuple[int, int, str]]:

@@ -8,63 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
-from typing import NamedTuple
 
 from . import fact_patterns as patterns
-from .dates import Date, read_dates, read_times
+from .dates import Date, century, read_dates, read_times
+from .readings import Fact, Reading
+from .speech_readings import habits, hours, without_withdrawn
 from .spoken import OtherReading, Rewritten, plain_number, rewrite
 from .units import FREQUENCY, RATE, UNIT, every, kind_of_unit, minutes_between, to_base, unit_of
 
 __all__ = ["Fact", "Reading", "fact_at", "read_facts", "read_text", "stated"]
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """Something in a text that a number states.
-
-    Attributes:
-        kind: dose, frequency, duration, date, time, age, vital, lab, percent, ratio, measure or number.
-        start: Where it begins in the text, in characters.
-        end: Where it ends, exclusive.
-        value: The value in its unit's base, such as "500" for 0.5 g; "130/85" for a pair.
-        unit: The base unit, or None for a bare number.
-    """
-
-    kind: str
-    start: int
-    end: int
-    value: str
-    unit: str | None
-
-
-class Reading(NamedTuple):
-    """One number of a rewritten text, with what the check needs to compare it.
-
-    Attributes:
-        start: Where it begins in the rewritten text.
-        end: Where it ends, its unit included.
-        kind: As in `Fact`.
-        value: As in `Fact`.
-        unit: As in `Fact`.
-        written: The number as it stands, before conversion.
-        open: It has no unit and no word after it that could be its noun, so a unit may be understood.
-        other: A second reading of a place; it supports a fact but is none.
-        date: For a date, its parts.
-    """
-
-    start: int
-    end: int
-    kind: str
-    value: str
-    unit: str | None
-    written: str
-    open: bool = False
-    other: bool = False
-    date: Date | None = None
 
 
 class _Text:
@@ -96,7 +50,7 @@ def read_text(written: Rewritten, *, speech: bool) -> list[Reading]:
         lines = [line for line in written.text.split("\n") if patterns.MAY_STATE.search(line)]
         written = written._replace(text="\n".join(lines), others=_others_of(lines, written))
     state = _Text(written)
-    for pattern in (patterns.NAMES,) if speech else (patterns.NAMES, patterns.NUMBERING):
+    for pattern in (patterns.NAMES,) if speech else (patterns.NAMES, patterns.NUMBERING, patterns.SCALE):
         for match in pattern.finditer(state.text):
             state.take(*match.span())
     found: list[Reading] = []
@@ -106,8 +60,8 @@ def read_text(written: Rewritten, *, speech: bool) -> list[Reading]:
     found.sort(key=lambda reading: (reading.start, reading.end))
     found = _units_of_ranges(found, state.text, speech)
     if speech:
-        found += _habits(state.text) + _hours(state.text)
-        found = _without_withdrawn(found, state.text)
+        found += habits(state.text) + hours(state.text)
+        found = without_withdrawn(found, state.text)
     return found
 
 
@@ -139,7 +93,7 @@ def _dates(state: _Text, speech: bool) -> Iterator[Reading]:
     for date in read_dates(state.text):
         if state.free(date.start, date.end):
             state.take(date.start, date.end)
-            yield Reading(date.start, date.end, "date", str(date), "date", "", date=date)
+            yield Reading(date.start, date.end, "date", str(date), "date", "", dates=(date,))
     for match in patterns.DURATION.finditer(state.text):
         if state.free(*match.span()):
             if not speech:
@@ -166,6 +120,10 @@ def _ages(state: _Text, speech: bool) -> Iterator[Reading]:
         if state.free(*match.span()):
             unit = "month of age" if match[2] else "year of age"
             yield Reading(*match.span(), "age", match[1], unit, match[1])
+    for match in patterns.SAID_AGE_THEN.finditer(state.text) if speech else ():
+        for group, number in enumerate(match.groups(), 1):
+            if number and state.free(*match.span()):
+                yield Reading(*match.span(group), "age", number, "year of age", number)
 
 
 def _heights(state: _Text, speech: bool) -> Iterator[Reading]:
@@ -210,15 +168,6 @@ def _times(state: _Text, speech: bool) -> Iterator[Reading]:
             yield Reading(start, end, "time", value, "time", value.removesuffix(":00"))
 
 
-def _hours(text: str) -> list[Reading]:
-    """Read "at four", as people name the hour."""
-    return [
-        Reading(*match.span(), "time", f"{int(match[1])}:00", "time", "", other=True)
-        for match in patterns.AT_HOUR.finditer(text)
-        if 0 < int(match[1]) < 13
-    ]
-
-
 def _pairs(state: _Text, speech: bool) -> Iterator[Reading]:
     for match in patterns.PAIR.finditer(state.text):
         if not state.free(*match.span()):
@@ -227,16 +176,19 @@ def _pairs(state: _Text, speech: bool) -> Iterator[Reading]:
         first, second, sign, below, unit = match.groups()
         pressure = float(first) > 50 and 20 < int(below) < 180 and float(first) > int(below)
         kind = "vital" if unit or (pressure and not second) else "ratio"
-        date = None
+        dates = []
         if sign == "/" and not second and first.isdigit() and 0 < int(first) <= 31 and 0 < int(below) <= 31:
-            date = Date(*match.span(), None, int(first), int(below), swapped=True)
+            dates.append(Date(*match.span(), None, int(first), int(below), swapped=True))
             kind = (
                 "date" if patterns.ON.search(state.text, max(0, match.start() - 14), match.start()) else kind
             )
+        if patterns.MONTH_AND_YEAR.fullmatch(match.group()):
+            dates.append(Date(*match.span(), century(below), int(first), None))
+            kind = "date" if state.text.endswith(" in ", 0, match.start()) else kind
         for number in (first, second):
             if number:
                 pair = f"{plain_number(number)}/{below}"
-                yield Reading(*match.span(), kind, pair, "pair", plain_number(number), date=date)
+                yield Reading(*match.span(), kind, pair, "pair", plain_number(number), dates=tuple(dates))
 
 
 def _articles(state: _Text, speech: bool) -> Iterator[Reading]:
@@ -331,43 +283,6 @@ def _same_unit(reading: Reading, following: Reading, text: str) -> Reading:
     factor = Decimal(following.value) / Decimal(following.written) if Decimal(following.written) else 1
     value = plain_number(Decimal(reading.written) * factor)
     return reading._replace(kind=following.kind, value=value, unit=following.unit, open=False)
-
-
-def _habits(text: str) -> list[Reading]:
-    """Read how often from when: "in the morning" is daily, "morning and night" twice a day."""
-    found = [
-        Reading(*match.span(), "frequency", every(1, "day"), "between", "", other=True)
-        for match in patterns.BY_HABIT.finditer(text)
-    ]
-    for pattern, count in ((patterns.TWICE, 2), (patterns.THRICE, 3)):
-        found += [
-            Reading(*match.span(), "frequency", every(Fraction(1, count), "day"), "between", "", other=True)
-            for match in pattern.finditer(text)
-        ]
-    for match in patterns.BABY_ASPIRIN.finditer(text):
-        found.append(Reading(*match.span(), "dose", "81", "mg", "81", other=True))
-    for match in patterns.BARE_TIMES.finditer(text):
-        count = 1 if match[1] == "once" else 2 if match[1] == "twice" else int(match[2])
-        if count:
-            span = match.span()
-            found.append(
-                Reading(*span, "frequency", every(Fraction(1, count), "day"), "between", "", other=True)
-            )
-            found.append(Reading(*span, "number", str(count), "time", str(count), other=True))
-    return found
-
-
-def _without_withdrawn(found: list[Reading], text: str) -> list[Reading]:
-    """Drop a number that its speaker takes back: of "ten, no sorry, twenty milligrams" only 20 stands."""
-    dropped = set()
-    numbers = sorted(
-        (reading for reading in found if reading.written and not reading.other), key=lambda one: one.start
-    )
-    for former, latter in pairwise(numbers):
-        gap = text[former.end : latter.start]
-        if len(gap) < 60 and former.unit in (None, latter.unit) and patterns.WITHDRAWN.match(gap):
-            dropped.add(former)
-    return [reading for reading in found if reading not in dropped]
 
 
 def read_facts(text: str) -> list[Fact]:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from .dates import Date, agrees
+from .dates import Date, GivenDates
 from .fact_reading import Fact, Reading, fact_at, read_facts, read_text, stated
 from .spoken import plain_number, rewrite, same_length_lower
 
@@ -114,15 +114,14 @@ class _Dialogue:
         self.quantities: set[tuple[str, str | None]] = set()
         self.bare: set[str] = set()
         self.open: set[str] = set()
-        self.dates: list[Date] = []
+        dates: list[Date] = []
         self.places: dict[str, list[int]] = {}
         self.scales: set[str] = set()
         for reading in readings:
             self.quantities.add((reading.value, reading.unit))
-            if reading.date:
-                self.dates.append(reading.date)
-                if reading.unit == "date":
-                    continue
+            dates += reading.dates
+            if reading.unit == "date":
+                continue
             if reading.unit == "pair":
                 self.scales.add(reading.value.partition("/")[2])
                 self.places.setdefault(reading.value.partition("/")[2], []).append(reading.start)
@@ -141,12 +140,13 @@ class _Dialogue:
         }
         if re.search(r"\bscale\b|\b10 being\b|\bpain\b", written.text):
             self.scales.add("10")
-        self.years = {date.year for date in self.dates if date.year}
+        self.years = {date.year for date in dates if date.year}
         self.years |= {int(number) for number in self.bare if re.fullmatch(r"(?:19|20)\d\d", number)}
+        self.dates = GivenDates(dates, self.years)
 
     def supports(self, reading: Reading) -> bool:
         """Say whether the dialogue gives what a note's reading says."""
-        if reading.date and any(agrees(reading.date, given, self.years) for given in self.dates):
+        if any(map(self.dates.hold, reading.dates)):
             return True
         if (reading.value, reading.unit) in self.quantities:
             return True

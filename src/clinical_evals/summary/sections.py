@@ -93,18 +93,21 @@ _MARKS = re.compile(
 )
 _UNMARKED = re.compile(r"\*{1,3}|__+|</?(?:b|strong)>|[\[\]]")
 _NAME = r"[A-Za-z][A-Za-z/&+,'’ \t\u00a0\u202f\u2009-]{0,60}?"
+# Possessive, here and below: what ends a name is no blank, so to give blanks back only costs time, the cube
+# of the length of a line of blanks.
+_REMARK = r"[ \t]*+(?:\([^()\n]{0,40}\))?+[ \t]*+"
 # A name with what ends it: a colon, a dash with a blank beside it, a full stop after an abbreviation.
 _INLINE = re.compile(
-    rf"(?P<name>{_NAME})[ \t]*(?:\([^()\n]{{0,40}}\))?[ \t]*"
+    rf"(?P<name>{_NAME}){_REMARK}"
     r"(?P<end>:|[-–—](?=[ \t]|$)|(?<=[ \t])[-–—]|;|\.(?=[ \t]))(?P<rest>.*)$"
 )
 _BARE_NAME = re.compile(
     rf"(?P<name>{'|'.join(_BARE.split())})(?P<end>[ \t]+(?:,[ \t]*)?)(?P<rest>\S.*)$", re.IGNORECASE
 )
-_OWN_LINE = re.compile(rf"(?P<name>{_NAME})[ \t]*(?:\([^()\n]{{0,40}}\))?[ \t]*[:;=\-–—]*[ \t=]*$")
+_OWN_LINE = re.compile(rf"(?P<name>{_NAME}){_REMARK}[:;=\-–—]*+[ \t=]*$")
 # `S (Subjective)`, `S - Subjective`, `Subjective (S)`
 _LETTER_AND_NAME = re.compile(
-    r"(?P<letter>[soap]|a[/&]p)[ \t]*(?:\((?P<inner>[a-z/& ]+)\)|[-–—:/][ \t]*(?P<after>[a-z/& ]+))"
+    r"(?P<letter>[soap]|a[/&]p)[ \t]*(?:\((?P<inner>[a-z/& ]+)\)|[-–—:/][ \t]*+(?P<after>[a-z/& ]++))"
     r"[ \t]*(?::|$)",
     re.IGNORECASE,
 )
@@ -237,9 +240,8 @@ def _of_line(line: str, at: int) -> _Heading | None:
         rank = hashes or (_BOLD if bold else _CAPITALS if capitals else _OWN)
         return _Heading(at, at + len(line), _ALL_NAMES[name], name in _STRONG_NAMES, rank)
     inline = _INLINE.match(body)
-    while inline and _plain(inline["name"]) not in _ALL_NAMES:
-        inline = None
-    inline = inline or _BARE_NAME.match(body)
+    if inline is None or _plain(inline["name"]) not in _ALL_NAMES:
+        inline = _BARE_NAME.match(body)
     if inline is None:
         return None
     name = _plain(inline["name"])

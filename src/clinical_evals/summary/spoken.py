@@ -9,7 +9,7 @@ may be 98 and 6 or 98.6. The likelier reading is written, the others are kept be
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple
@@ -83,9 +83,7 @@ _HALVABLE = (
 _HALF = re.compile(
     rf"(?<![\w.])(?:(?:an?|one)[ \t-]+)?(half|quarter)(?:[ \t]+of)?[ \t-]+(?:an?[ \t]+)?(?={_HALVABLE})"
 )
-_AND_A_HALF = re.compile(
-    r"(?<![\w.])(?:an?|one)[ \t]+([a-z]+)(?=[ \t]+and[ \t]+a[ \t]+half\b)[ \t]+and[ \t]+a[ \t]+half(?!\w)"
-)
+_AND_A_HALF = re.compile(r"(?<![\w.])(?:an?|one|last|past)[ \t]+([a-z]+)[ \t]+and[ \t]+a[ \t]+half(?!\w)")
 _COUPLE = re.compile(
     r"(?<![\w])(?:an?[ \t]+)?couple(?!\w)(?:[ \t]+of(?!\w))?(?:[ \t]+more(?!\w))?|(?<!\w)a pair of(?!\w)"
 )
@@ -95,6 +93,7 @@ _GLYPH = re.compile(
     + _HALVABLE
     + "))"
 )
+_HAS_GLYPH = re.compile(r"[/½¼¾]")  # to look for one is quicker
 _DOTTED = re.compile(r"(?<![\w.])(\d{1,3})[ \t]+\.[ \t]*(0 \d|\d{1,2})(?![\w.])")
 _SPLIT = re.compile(r"(?<![\w./])([12])[ \t](\d\d)(?=[ \t]*(?:over|/)(?!\w))")
 
@@ -173,15 +172,15 @@ def rewrite(text: str) -> Rewritten:
     others: list[tuple[int, int, str]] = []  # first piece, last piece, value
     for match in _RUN.finditer(lowered):
         _read_run(match, pieces, others)
-    taken = [(start, end) for start, end, _ in pieces]
+    starts = [start for start, _, _ in pieces]
+    ends = [end for _, end, _ in pieces]
     for pattern, written in (
-        (_AND_A_HALF, _and_a_half),
-        (_HALF, _half),
-        (_COUPLE, _couple),
-        (_GLYPH, _glyph),
+        *((_AND_A_HALF, _and_a_half), (_HALF, _half), (_COUPLE, _couple)),
+        *([(_GLYPH, _glyph)] if _HAS_GLYPH.search(lowered) else []),
     ):
         for match in pattern.finditer(lowered):
-            if not any(start < match.end() and match.start() < end for start, end in taken):
+            before = bisect_left(starts, match.end()) - 1  # the last piece that begins before its end
+            if before < 0 or ends[before] <= match.start():
                 pieces.append((match.start(), match.end(), written(match)))
     return _assemble(lowered, pieces, others)
 

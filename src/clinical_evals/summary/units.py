@@ -6,7 +6,17 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
-__all__ = ["FREQUENCY", "RATE", "UNIT", "every", "kind_of_unit", "minutes_between", "to_base", "unit_of"]
+__all__ = [
+    "FREQUENCY",
+    "RATE",
+    "UNIT",
+    "every",
+    "in_words",
+    "kind_of_unit",
+    "minutes_between",
+    "to_base",
+    "unit_of",
+]
 
 _UNITS: dict[str, tuple[str, str, str]] = {}
 for _kind, _base, _factor, _names in (
@@ -69,12 +79,17 @@ for _kind, _base, _factor, _names in (
         _UNITS[_name] = (_base, _factor, _kind)
 
 _NAMES = "|".join(re.escape(name) for name in sorted(_UNITS, key=len, reverse=True))
+_SPELLED = "|".join(" ".join(name) for name in "mcg mg ml cc cm mm kg meq".split())  # "ten m g"
+_MORE = r"(?:more|full|straight|whole|extra|additional|solid|good)"  # "two more weeks"
+_PACK_YEARS = r"(?:pack|pk)[ -]?y(?:ea)?rs?"
+_DIVISORS = (
+    r"dl|l|ml|kg|m2|hr|h|hpf|ul|deciliters?|liter|litre|milliliters?|kilogram|minute|min"  # of "mg/dl"
+)
 UNIT = re.compile(
-    r"[ \t]*-?[ \t]*(?:(?:more|full|straight|whole|extra|additional|solid|good)[ \t]+)?"
-    rf"(?:(pack[ -]years?|mm ?hg|(?:{_NAMES}))(?!\w)(?:[ \t]*(?:/|per(?!\w))[ \t]*(dl|l|ml|kg|m2|hr"
-    rf"|h|hpf|ul|deciliter|deciliters"
-    r"|liter|litre|milliliter|milliliters|kilogram|min|minute)(?!\w)(?:[ \t]*/[ \t]*(day|d|h|hr"
-    r"|min))?)?|([%+°#])(?:[ \t]*([fc])(?!\w))?)",
+    rf"[ \t]*-?[ \t]*(?:{_MORE}[ \t]+)?"
+    rf"(?:({_PACK_YEARS}|mm ?hg|{_SPELLED}|{_NAMES})(?!\w)"
+    rf"(?:[ \t]*(?:/|per(?!\w))[ \t]*({_DIVISORS})(?!\w)(?:[ \t]*/[ \t]*(day|d|h|hr|min))?)?"
+    r"|([%+°#])(?:[ \t]*([fc])(?!\w))?)"
 )
 """What follows a number and is its unit: the name, and what it is divided by."""
 
@@ -87,7 +102,7 @@ _SAME_DIVISORS = {
 def unit_of(match: re.Match[str]) -> str:
     """Give the name of the unit that `UNIT` matched, "mg/dl" for a quotient."""
     name = (match[1] or match[4]).replace(" ", "").replace("-", "")
-    name = "packyear" if name.startswith("packyear") else name
+    name = "packyear" if name.startswith(("packy", "pky")) else name
     if match[2]:
         return f"{name}/{_SAME_DIVISORS.get(match[2], match[2])}"
     return name
@@ -150,7 +165,7 @@ FREQUENCY = re.compile(
     rf"|[ \t]+(?P<adverb2>{_ADVERB}))(?!\w)"
     # "5 days a week", "3 nights weekly"
     rf"|(?P<days>\d)(?:{_TO}(?P<days2>\d))?[ \t]+(?:days|nights|mornings|evenings)"
-    rf"(?:(?:{_A}|[ \t]+out of the[ \t]+)(?:week|wk)|[ \t]+weekly)(?!\w)"
+    rf"(?:(?:{_A}|[ \t]+out(?: of |ta )the[ \t]+)(?:week|wk)|[ \t]+weekly)(?!\w)"
     r"|(?P<hourly>\d{1,2})[ \t-]hourly(?!\w)"
     # "every 4-6 hours", "q6h", "every other day"
     rf"|(?:q\.?|every|each)[ \t-]*(?:(?P<every>other|single"
@@ -161,7 +176,7 @@ FREQUENCY = re.compile(
 
 RATE = re.compile(
     r"(?<!\w)(?!an hour)(?:an?|per|each)[ \t]+(day|night|week|month|year|hour)"
-    r"(?!\w|[ \t]+(?:of|ago|later|and a half|or two|off|before|from)(?!\w))|/[ \t]*(day|d|wk|week"
+    r"(?!\w|[ \t]+(?:of|ago|later|and a half|or (?:2|two|so)|off|before|from)(?!\w))|/[ \t]*(day|d|wk|week"
     r"|month|year|night)(?!\w)"
 )
 """For each of which period: "a day", "/week"."""
@@ -170,15 +185,6 @@ _LATIN = {
     "bid": 2, "bd": 2, "tid": 3, "tds": 3, "qid": 4, "qds": 4, "qd": 1, "qhs": 1, "qam": 1, "qpm": 1,
     "qday": 1, "qdaily": 1, "qnightly": 1, "od": 1, "nocte": 1, "mane": 1,
 }  # fmt: skip
-
-
-def _every(count: Fraction, period: str) -> str:
-    period = _PERIOD_OF.get(period, period)
-    if period in _PERIODS:
-        return f"{_PERIODS[period] * count}"
-    if period == "year":
-        count, period = count * 12, "month"
-    return f"{count} {period}"
 
 
 def every(count: Fraction | int, period: str) -> str:
@@ -217,3 +223,47 @@ def minutes_between(match: re.Match[str]) -> list[str]:
         word = {"once": "1", "twice": "2", "thrice": "3"}.get(match["word"], match["low"])
         counts, period = (word, match["high"]), match["period"] or match["adverb"]
     return [every(Fraction(1, int(count)), period) for count in counts if count and int(count)]
+
+
+_SYMBOLS = frozenset("mg ng ml meq mmol mmhg kg lb oz cm % plus stone o'clock".split())
+
+
+def in_words(value: str, unit: str | None) -> str:
+    """Write a fact's value for a person: "every 12 hours" for 720 between, "2 weeks" for 20160 minute.
+
+    Args:
+        value: As in `Fact`, in the unit's base.
+        unit: As in `Fact`.
+    """
+    if unit == "between":
+        number, _, period = value.partition(" ")
+        length = _length(Fraction(number), period) if period else _minutes(Fraction(number))
+        return f"every {length.removeprefix('1 ')}"
+    if unit == "minute":
+        return _minutes(Fraction(value))
+    if unit == "month":
+        months = Fraction(value)
+        return _length(months, "month") if months % 12 else _length(months / 12, "year")
+    if unit == "date":
+        return "-".join(part.zfill(2) for part in value.split("-") if part != "?")
+    if unit and unit.endswith(" of age"):
+        return f"{_length(Fraction(value), unit.removesuffix(' of age'))} of age"
+    if unit == "decade":
+        return f"{value}s"
+    if unit is None or unit in ("pair", "time", "th"):
+        return value
+    if unit in _SYMBOLS or "/" in unit:
+        return f"{value}{'' if unit == '%' else ' '}{unit}"
+    return f"{value} {unit}{'' if value == '1' else 'es' if unit.endswith('ch') else 's'}"
+
+
+def _minutes(minutes: Fraction) -> str:
+    """Write a length in the longest period that goes into it a whole number of times."""
+    for period in ("week", "day", "hour"):
+        if minutes and not minutes % _PERIODS[period]:
+            return _length(minutes / _PERIODS[period], period)
+    return _length(minutes, "minute")
+
+
+def _length(count: Fraction, period: str) -> str:
+    return f"{float(count):g} {period}{'s' if count != 1 else ''}"
