@@ -164,9 +164,9 @@ HEADER = "id,rater,dialogue,summary,Factual Completeness,No Hallucinations,Clini
         ([HEADER, "1,a,talk,cough,8,9,"] * 2, r"row 2: column 'Factual Completeness' holds no number"),
         ([HEADER, "1,a,talk,cough,8,9,7", "1,a,talk,cough,8,9,7"], r"row 2: a second rating of one summary"),
         ([HEADER, "1,a,talk,cough,,NA,-", "2,a,talk,fever,, ,?"], r"no summary has a rating; all are empty in: Factual Comp"),
-        ([HEADER.replace("summary", SECRET), "1,a,talk,cough,8,9,7"], r"It has: id, rater, dialogue, \(a name of"),
+        ([HEADER.replace("summary", SECRET), "1,a,talk,cough,8,9,7"], r"It has: \d+ columns whose names may be texts"),
         (["id,dialogue,summary,Human Clinical Tone and Structure score", "1,talk,cough,0"], r"column 'Human Clinical Tone and Structure score'"),
-        (["id,dialogue,note & plan", "1,talk,cough"], r"no column for a criterion .* It has: id, dialogue, \(a name of 11 characters\)$"),
+        (["id,dialogue,note & plan", "1,talk,cough"], r"no column for a criterion .* It has: 3 columns whose names may be texts"),
     ],
 )  # fmt: skip
 def test_a_table_of_ratings_that_cannot_be_used_is_said_in_one_line(

@@ -1,5 +1,6 @@
 """The signature names every setting that can change a number: each argument of each task is changed in turn."""
 
+import ast
 import inspect
 import json
 import shutil
@@ -19,6 +20,7 @@ from clinical_evals.ontology import opened
 from clinical_evals.ontology.vocabulary import embedded_path
 from clinical_evals.registry.record import RunRecord, build_record
 from clinical_evals.signature import code_digest, parse_signature, signature
+from clinical_evals.summary import figures
 
 TASKS: dict[str, Callable[..., Task]] = {
     name: getattr(clinical_evals.tasks, name) for name in clinical_evals.tasks.__all__
@@ -247,3 +249,23 @@ def test_long_prompts_that_differ_at_their_end_differ_in_the_signature() -> None
     kept = [value for run in runs for value in (*run.params.values(), *run.tags.values(), run.signature)]
     assert max(map(len, kept)) < 600
     assert runs[0].params["grader.system_message"] != runs[1].params["grader.system_message"]
+
+
+def test_what_a_judge_is_read_by_is_in_its_signature_and_nothing_else_is() -> None:
+    """A calibration holds as long as the reader does: an edit of the fact check must not end it."""
+    folder = Path(figures.__file__).parent
+    reader: set[str] = set()
+    pending = ["judge.py", "panel.py", "answers.py"]
+    while pending:
+        name = pending.pop()
+        if name in reader:
+            continue
+        reader.add(name)
+        tree = ast.parse((folder / name).read_text(encoding="utf-8"))
+        pending += [
+            f"{node.module}.py"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module
+        ]
+    files = {path.name for path in folder.glob("*.py")} - {"__init__.py"}
+    assert files - reader == set(figures._BESIDE_THE_RUBRIC)

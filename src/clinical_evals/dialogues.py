@@ -175,7 +175,7 @@ def pick_field(
         return next((name for name in usual if name in row), None)
     if given not in row:
         raise InputError(
-            f"{where}: no column '{field_name(given)}' for -T {option}=…. It has: {_columns(row)}"
+            f"{where}: no column '{field_name(given)}' for -T {option}=…. It has: {shown_names(row)}"
         )
     return given
 
@@ -206,10 +206,6 @@ def text_of(row: Mapping[str, Any], where: str, column: str) -> str:
     return text
 
 
-def _columns(row: Mapping[str, Any]) -> str:
-    return shown_names(row)
-
-
 Rows = Iterator[tuple[str, dict[str, Any]]]
 
 
@@ -234,7 +230,7 @@ def _aci_metadata(path: Path) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for where, row in read_rows(beside):
         if "encounter_id" not in row:
-            raise InputError(f"{where}: no column 'encounter_id'. It has: {_columns(row)}")
+            raise InputError(f"{where}: no column 'encounter_id'. It has: {shown_names(row)}")
         facts = {
             name: value.strip()
             for name, value in row.items()
@@ -253,7 +249,7 @@ def _primock_rows(path: Path) -> Rows:
     if beside.is_file():
         for where, row in read_rows(beside):
             if "id" not in row:
-                raise InputError(f"{where}: no column 'id'. It has: {_columns(row)}")
+                raise InputError(f"{where}: no column 'id'. It has: {shown_names(row)}")
             notes[str(row["id"])] = row
     for where, row in read_rows(path):
         note = notes.get(str(row.get("id")), {})
@@ -296,7 +292,8 @@ def _records(
         spoken = pick_field(row, where, dialogue_field, DIALOGUE_FIELDS, "dialogue_field")
         if spoken is None:
             raise InputError(
-                f"{where}: no column 'dialogue'; name yours with -T dialogue_field=…. It has: {_columns(row)}"
+                f"{where}: no column 'dialogue'; name yours with -T dialogue_field=…. "
+                f"It has: {shown_names(row)}"
             )
         written = pick_field(row, where, reference_field, REFERENCE_FIELDS, "reference_field")
         if written == spoken:

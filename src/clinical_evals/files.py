@@ -3,7 +3,7 @@
 import codecs
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -23,10 +23,15 @@ def field_name(name: object) -> str:
     return text if isinstance(name, int) or plain else f"(a name of {len(text)} characters)"
 
 
-def shown_names(names: Iterable[object]) -> str:
-    """Return the names of columns, or only their number if one may be a text: a table may lack its header."""
+def shown_names(names: Iterable[object], known: Callable[[str], object] = lambda name: False) -> str:
+    """Return the names of columns, or only their number if one may be a text: a table may lack its header.
+
+    Args:
+        names: The names.
+        known: Whether a name is one of ours, whatever it looks like.
+    """
     listed = [str(name) for name in names]
-    if all(field_name(name) == name for name in listed):
+    if all(field_name(name) == name or known(name) for name in listed):
         return ", ".join(listed) or "none"
     return f"{len(listed)} columns whose names may be texts (is there a header?)"
 

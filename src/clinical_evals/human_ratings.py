@@ -28,7 +28,7 @@ from .dialogues import (
     pick_field,
     text_of,
 )
-from .files import InputError, field_name
+from .files import InputError, field_name, shown_names
 from .summary.fields import criterion_named
 from .summary.rubric import CRITERIA, HIGHEST, LOWEST
 
@@ -196,7 +196,7 @@ def _table(
         named = pick_field(row, where, fields["id"], ("id", "ID"), "id_field")
         kin = pick_field(row, where, fields["family"], ("family",), "family_field")
         of = next((name for name in ("dialogue_id", "encounter_id") if name in row), named)
-        columns = ", ".join(map(_shown, row))
+        columns = shown_names(row, _criterion)
         if written is None:
             raise InputError(f"{where}: no column 'summary'. It has: {columns}")
         about = known.get(identity_of(row, where, of)) if of and spoken is None else None
@@ -254,7 +254,7 @@ def _criteria(row: Mapping[str, Any], where: str) -> dict[str, str]:
     if not found:
         raise InputError(
             f"{where}: no column for a criterion ({', '.join(CRITERIA)}). "
-            f"It has: {', '.join(map(_shown, row))}"
+            f"It has: {shown_names(row, _criterion)}"
         )
     return {criterion: found[criterion] for criterion in CRITERIA if criterion in found}
 

@@ -53,7 +53,10 @@ def checked(build: Callable[P, R]) -> Callable[P, R]:
             return build(*args, **options)
         except InputError as error:
             raise refusal(error) from None
-        except OSError as error:  # a name that no file can have
+        except OSError as error:
+            if error.filename is None:
+                raise
+            # A name that no file can have, or a file that cannot be read.
             raise refusal(f"{_shortened(str(error.filename))}: {error.strerror}") from None
 
     return build_checked

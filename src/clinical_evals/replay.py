@@ -7,7 +7,6 @@ further line is one answer: `{"sample", "step", "output", "epoch"?, "stop_reason
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +23,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from clinical_evals.data import unique
+from clinical_evals.data import DuplicateKeyError, unique
 from clinical_evals.data_path import bundled
 from clinical_evals.options import refusal
 
@@ -117,8 +116,12 @@ class Fixture:
     def _add(self, number: int, line: str) -> None:
         where = f"{self.path}, line {number}"
         row: object = None
-        with suppress(ValueError, RecursionError):
+        try:
             row = json.loads(line, object_pairs_hook=unique)
+        except DuplicateKeyError as error:
+            raise ReplayError(f"{where}: {error}") from None
+        except (ValueError, RecursionError):
+            pass  # no object, as is said below
         if not isinstance(row, dict):
             raise ReplayError(f"{where}: not a JSON object")
         if number == 1:

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 VERSION = 1
-"""Raised with every release whose code comes to other numbers from the same answers."""
+"""Raised when the same answers come to other numbers in a way that the digests of code do not show."""
 
 OVERALL = "Overall Quality"
 SHORT = dict(zip(CRITERIA, ("factual", "hallucinations", "tone"), strict=True))
@@ -53,8 +53,10 @@ _BESIDE_THE_RUBRIC = (
     "facts.py",
     "figures.py",
     "prompts.py",
+    "readings.py",
     "scoring.py",
     "sections.py",
+    "speech_readings.py",
     "spoken.py",
     "token_f1.py",
     "units.py",
