@@ -95,7 +95,7 @@ def summary(  # noqa: PLR0913, PLR0917 - one parameter a field that a user may n
         model_roles={"grader": panel} if panel and judged else None,
         metadata=task_facts(
             signature=summary_signature(
-                "summary", judged=judged, source="finished" if finished is not None else "written"
+                "summary", judged=judged, answers="handed-in" if finished is not None else "asked-for"
             ),
             headline=next(iter(figure_facts(judged=judged, references=references))),
             metrics=figure_facts(judged=judged, references=references) | panel_facts(asked),

@@ -20,6 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Run the test in a folder of its own, with the default registry in it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in ("MLFLOW_TRACKING_URI", "CLINICAL_EVALS_REGISTRY", "CLINICAL_EVALS_LOG_TEXT"):
         monkeypatch.delenv(name, raising=False)
     yield tmp_path

@@ -24,20 +24,14 @@ from clinical_evals.registry.store import connect
 from clinical_evals.registry.verify import recount
 from clinical_evals.summary.rubric import CRITERIA
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 SECRET = "Mrs Canary, 7f3a9c"
 EXAMPLE = {
     "dataset": str(bundled("examples", "ratings.csv")),
     "dialogues": str(bundled("examples", "rated_dialogues.jsonl")),
 }
 JUDGE = f"replay/{bundled('examples', 'ratings_judge.jsonl')}"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run each test in a folder of its own, with the default registry."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return tmp_path
 
 
 def test_the_example_runs_and_its_counts_make_the_confusion_plot(folder: Path) -> None:
@@ -204,3 +198,12 @@ def test_a_criterion_that_only_the_second_rater_gave_counts(folder: Path) -> Non
     (folder / "rated.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
     (record,) = load_ratings(str(folder / "rated.jsonl")).records
     assert record.human == {CRITERIA[0]: 6, CRITERIA[2]: 5}
+
+
+def test_rows_without_ids_are_numbered_and_it_is_said_once(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = folder / "rated.csv"
+    path.write_text(f"{HEADER.partition(',')[2]}\na,talk,cough,8,9,7\na,talk,fever,3,4,2\n", encoding="utf-8")
+    assert [record.id for record in load_ratings(str(path)).records] == ["1", "2"]
+    assert caplog.text.count("no column for an id") == 1

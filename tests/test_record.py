@@ -16,13 +16,7 @@ from clinical_evals.files import InputError
 from clinical_evals.record import record_log
 from clinical_evals.summary.rubric import CRITERIA
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run each test in a folder of its own, without a registry."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CLINICAL_EVALS_REGISTRY", "off")
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("unregistered")
 
 
 def judge(folder: Path, name: str, *given: tuple[int, int, int]) -> str:
@@ -110,6 +104,12 @@ def test_names_that_look_alike_in_a_path_stay_apart_and_nothing_is_half_written(
     with pytest.raises(InputError, match="exists already"):
         record_log(log, folder / "again")
     assert not written[0][0].exists()
+    last = folder / "other" / written[-1][0].parent.name
+    last.parent.mkdir()
+    last.write_text("in the way of a folder")
+    with pytest.raises(InputError, match="cannot be written"):
+        record_log(log, folder / "other")
+    assert [path for path in last.parent.rglob("*") if path.is_file()] == [last]
 
 
 def test_a_judge_that_never_answers_is_said(folder: Path) -> None:

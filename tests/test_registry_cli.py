@@ -17,16 +17,9 @@ from clinical_evals.registry.record import RunRecord
 from clinical_evals.registry.spool import keep
 from clinical_evals.registry.store import connect, send
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 PROGRAM = [sys.executable, "-c", "from clinical_evals.cli import main; main()"]
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run each test in a folder of its own, with the default registry."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return tmp_path
 
 
 def spool(one: RunRecord) -> None:

@@ -37,12 +37,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def folder(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def copied(filled: Path, folder: Path) -> None:
     """Run each test in a folder with a copy of it."""
-    shutil.copytree(filled, tmp_path / "mlruns")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return tmp_path
+    shutil.copytree(filled, folder / "mlruns")
 
 
 def invoke(*arguments: str) -> Result:

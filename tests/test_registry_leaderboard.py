@@ -27,14 +27,7 @@ from clinical_evals.registry.spool import keep
 from clinical_evals.registry.sqlite_runs import read_database
 from clinical_evals.registry.store import connect
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run each test in a folder of its own, with the default registry."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def spool(records: Iterable[RunRecord]) -> None:
@@ -202,9 +195,10 @@ def test_no_name_is_a_formula_or_an_order_and_numbers_stay_numbers() -> None:
     assert sorted(run["model"] for run in boards()[0]["ranked"]) == sorted(odd)
 
 
-def test_what_code_counted_stands_beside_what_a_judge_said() -> None:
-    names = ["overall", *(f"criterion_{word}" for word in ("completeness", "hallucinations", "toneofvoices"))]
-    names += ["fact_f1", "fact_support"]
+def test_the_metrics_that_a_task_declares_first_are_the_ones_that_have_room() -> None:
+    names = ["overall", "support"]
+    names += [f"criterion_{word}" for word in ("completeness", "hallucinations", "toneofvoices")]
+    names += ["another", "and_another"]
     result = record(
         [0.5, 1.0],
         metrics={name: MetricFacts(range=(0, 1)) for name in names},
@@ -213,7 +207,7 @@ def test_what_code_counted_stands_beside_what_a_judge_said() -> None:
         calibrated_by={"task": "t", "metric": "m", "signature_key": "k"},
     )
     for row in result.rows:
-        row.values = dict.fromkeys(names, row.values["quality"]) | {"fact_support": 0.125}
+        row.values = dict.fromkeys(names, row.values["quality"]) | {"support": 0.125}
     spool([result])
     text = invoke().stdout
     assert max(map(len, text.splitlines())) <= 110
@@ -223,11 +217,12 @@ def test_what_code_counted_stands_beside_what_a_judge_said() -> None:
         assert "0.125" in invoke("--format", layout).stdout
 
 
-def test_finished_and_written_answers_say_in_words_why_they_stand_apart() -> None:
-    spool(record([0.5, 0.6], signature=f"toy v=1 source={source}") for source in ("written", "finished"))
+def test_what_is_set_otherwise_stands_apart_and_is_named() -> None:
+    said = ("answers=asked-for", "answers=handed-in")
+    spool(record([0.5, 0.6], signature=f"toy v=1 {one} grader=m/judge") for one in said)
     text = " ".join(invoke().stdout.split())
-    assert "finished answers were handed in" in text
-    assert "the model wrote them when asked" in text
+    either = ("answers asked-for, not handed-in", "answers handed-in, not asked-for")
+    assert any(f"scorer signature ({one})" in text for one in either)
     assert "clinical-evals compare A B --anyway" in text
 
 

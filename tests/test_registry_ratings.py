@@ -12,13 +12,7 @@ from clinical_evals.registry.cross_table import cross_tables, write_picture
 from clinical_evals.registry.location import locate
 from clinical_evals.registry.store import connect
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run each test in a folder of its own, with the default registry."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_ratings_side_by_side_count_what_both_gave() -> None:

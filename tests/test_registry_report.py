@@ -18,16 +18,10 @@ from clinical_evals.registry.markup import breakable, element, escaped
 from clinical_evals.registry.plots import axis_over
 from clinical_evals.registry.record import MetricFacts, RunRecord
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 HOSTILE = "<script>alert(1)</script>"
 QUOTED = "\"><img src=x onerror=alert(2)>' style='"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run each test in a folder of its own, with the default registry."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return tmp_path
 
 
 def with_ids(result: RunRecord, ids: dict[int, str]) -> RunRecord:
@@ -157,8 +151,8 @@ def test_samples_that_cannot_be_read_are_said_to_be_missing(folder: Path, how: s
 def test_boards_of_one_dataset_are_told_apart() -> None:
     made = [
         record([0.5, 0.6], model="m/a", signature="toy v=1", dataset_samples=2),
-        record([0.5, 0.6], model="m/b", signature="toy v=1 source=finished grader=j/one"),
-        record([0.5, 0.6], model="m/c", signature="toy v=1 source=finished grader=j/two"),
+        record([0.5, 0.6], model="m/b", signature="toy v=1 answers=handed-in grader=j/one"),
+        record([0.5, 0.6], model="m/c", signature="toy v=1 answers=handed-in grader=j/two"),
         record([0.5, 0.6], model="m/d", signature="toy v=2"),
         record([0.5, 0.6], model="m/e", task="other"),
     ]
@@ -167,7 +161,7 @@ def test_boards_of_one_dataset_are_told_apart() -> None:
     assert links
     names = re.findall(r">([^<>]+)</a>", links[0])
     assert len(names) == len(set(names)) == 6
-    assert "toy on toys 1 · finished · graded by j/one" in names
+    assert "toy on toys 1 · answers handed-in · grader j/one" in names
     assert "other on toys 1" in names, "nothing is added where nothing has to be"
     headings = [attributes.get("id") for tag, attributes in read.elements if tag == "h2"]
     assert len(headings) == len(set(headings)) == 6

@@ -22,6 +22,8 @@ from clinical_evals.registry.spool import keep
 from clinical_evals.registry.sqlite_runs import read_database
 from clinical_evals.registry.ties import group_ties, sign_flip_bound
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 
 def scores(values: Iterable[float], samples: Iterable[str] | None = None, family: int = 2) -> SampleScores:
     array = np.array(list(values), dtype=np.float64)
@@ -83,15 +85,6 @@ def test_samples_are_paired_by_id_and_families_count_once() -> None:
 
 
 # From here on: a registry as it is.
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Run each test in a folder of its own, with a cache of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return tmp_path
 
 
 def three_runs() -> list[RunRecord]:

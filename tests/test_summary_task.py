@@ -2,14 +2,13 @@
 
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from clinical_evals.tasks import judge_calibration, summary
 from inspect_ai._util.error import PrerequisiteError
-from registry_toys import end_senders, settle
+from registry_toys import settle
 from summary_toys import (
     GOOD,
     RATED,
@@ -26,17 +25,10 @@ from summary_toys import (
 
 from clinical_evals.agreement import agreement, krippendorff_alpha
 from clinical_evals.registry.leaderboard import build_boards
+from clinical_evals.summary.figures import OVERALL, figure_facts
 from clinical_evals.summary.rubric import CRITERIA
 
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Run each test in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    monkeypatch.setenv("CLINICAL_EVALS_REGISTRY", "off")
-    yield tmp_path
-    end_senders()
+pytestmark = pytest.mark.usefixtures("unregistered")
 
 
 def test_the_replayed_models_keep_their_order_and_every_figure_follows_from_counts(folder: Path) -> None:
@@ -60,6 +52,12 @@ def test_the_replayed_models_keep_their_order_and_every_figure_follows_from_coun
         graded = [value(score)["Overall Quality"] for score in scores(log).values()]
         assert len(graded) == 24
         assert sum(graded) / 24 < means["good"]["Overall Quality"] - 3
+
+
+def test_what_code_counted_stands_next_to_what_a_judge_said() -> None:
+    for references in (True, False):
+        assert list(figure_facts(judged=True, references=references))[:2] == [OVERALL, "fact_support"]
+    assert next(iter(figure_facts(judged=False, references=True))) == "fact_f1"
 
 
 def test_whose_fault_decides(folder: Path) -> None:

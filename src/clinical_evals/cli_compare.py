@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clinical_evals.cli_registry import open_registry
-from clinical_evals.files import InputError
-from clinical_evals.registry.layouts import printable
+from clinical_evals.files import InputError, printable
 
 if TYPE_CHECKING:
     from clinical_evals.paired import Gate

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from clinical_evals.cli_registry import HOW_TO_FILL, check_place, open_registry
-from clinical_evals.registry.layouts import FORMATS, WIDTH, printable
+from clinical_evals.files import InputError, printable
+from clinical_evals.registry.layouts import FORMATS, WIDTH
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -94,7 +95,6 @@ def leaderboard(
 
 def _check_filters(runs: "list[RunView]", task: str | None, metric: str | None) -> None:
     """End with what there is to choose from where nothing would be left."""
-    from clinical_evals.files import InputError
     from clinical_evals.registry.leaderboard import of_task
 
     try:
@@ -149,7 +149,6 @@ def _history(
     width: int,
     plot: Path | None,
 ) -> str:
-    from clinical_evals.files import InputError
     from clinical_evals.registry.history import build_histories, plot_histories, print_histories
 
     try:

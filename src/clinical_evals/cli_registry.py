@@ -159,7 +159,7 @@ def _list_pages(location: "Location", address: str) -> None:
     import sqlite3
     from contextlib import closing
 
-    from clinical_evals.registry.layouts import printable
+    from clinical_evals.files import printable
 
     if location.database is None or not location.database.exists():
         return

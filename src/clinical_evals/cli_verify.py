@@ -6,8 +6,7 @@ from dataclasses import asdict
 import click
 
 from clinical_evals.cli_registry import open_registry
-from clinical_evals.files import InputError
-from clinical_evals.registry.layouts import printable
+from clinical_evals.files import InputError, printable
 
 _MOST_SHOWN = 20
 

@@ -14,10 +14,10 @@ from typing import Any, Literal, cast, get_args
 from pydantic import ValidationError
 
 from .files import InputError, field_name, read_text
+from .reading import DuplicateKeyError, unique_keys
 
 __all__ = [
     "AccessClass",
-    "DuplicateKeyError",
     "access_class",
     "as_id",
     "card_facts",
@@ -27,7 +27,6 @@ __all__ = [
     "read_card",
     "read_rows",
     "task_facts",
-    "unique",
     "warn_of_numbered_rows",
 ]
 
@@ -79,7 +78,7 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line, object_pairs_hook=unique)
+            row = json.loads(line, object_pairs_hook=unique_keys)
         except DuplicateKeyError as error:
             raise InputError(f"{path}, row {number}: {error}") from None
         except (ValueError, RecursionError) as error:
@@ -89,24 +88,6 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(row, dict):
             raise InputError(f"{path}, row {number}: not a JSON object")
         yield f"{path}, row {number}", row
-
-
-class DuplicateKeyError(ValueError):
-    """A JSON object names a key twice; the message names it, if it looks like a name."""
-
-
-def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Give a JSON object, as the `object_pairs_hook` of a reader: of two values for a key, none is right.
-
-    Raises:
-        DuplicateKeyError: A key is there twice.
-    """
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DuplicateKeyError(f"field '{field_name(twice)}' stands twice in one object")
-    return value
 
 
 def read_card(path: Path) -> dict[str, str]:

@@ -36,6 +36,11 @@ def shown_names(names: Iterable[object], known: Callable[[str], object] = lambda
     return f"{len(listed)} columns whose names may be texts (is there a header?)"
 
 
+def printable(text: str) -> str:
+    """Replace what a terminal would take for an order, and what would break a line of a table."""
+    return text if text.isprintable() else "".join(one if one.isprintable() else "�" for one in text)
+
+
 def decode_text(data: bytes, name: str) -> str:
     """Return the text of a UTF-8 file, without its byte order mark and with its line ends as they are.
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from clinical_evals.answers import NoteAnswers
-from clinical_evals.data import DuplicateKeyError, unique
 from clinical_evals.files import InputError, field_name, read_text
 from clinical_evals.grounding.claims import Extraction
+from clinical_evals.reading import DuplicateKeyError, unique_keys
 
 
 class _Exact(BaseModel):
@@ -64,7 +64,7 @@ def read_ground_fixture(path: Path) -> NoteAnswers:
     """
     text = read_text(path)
     try:
-        value = json.loads(text, object_pairs_hook=unique)
+        value = json.loads(text, object_pairs_hook=unique_keys)
         fixture = _Fixture.model_validate(value)
     except json.JSONDecodeError as error:
         raise InputError(f"{path}: not JSON at line {error.lineno}, column {error.colno}") from None

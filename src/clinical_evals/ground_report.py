@@ -1,7 +1,6 @@
 """The report that `clinical-evals ground` prints for a person."""
 
 import io
-import re
 import shutil
 from typing import Any
 
@@ -9,9 +8,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from clinical_evals.files import printable
+
 _STYLES = {"grounded": "green", "partial": "yellow", "unsupported": "red"}
-# A note or an answer must not be able to steer the terminal.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def report(result: dict[str, Any], *, strict: bool, colour: bool) -> str:
@@ -66,12 +65,12 @@ def _print_verdict(console: Console, verdict: dict[str, Any], strict: bool) -> N
     published, strictly = verdict["label"], verdict["strictLabel"]
     first = strictly if strict else published
     head = Text.assemble(
-        (f"{verdict['id']:<4}", "bold"), (f"{first:<12}", _STYLES[first]), printable(verdict["text"])
+        (f"{verdict['id']:<4}", "bold"), (f"{first:<12}", _STYLES[first]), _one_line(verdict["text"])
     )
     console.print(head)
     details = []
     if verdict["supportingQuote"] is not None:
-        quote = printable(" ".join(verdict["supportingQuote"].split()))
+        quote = _one_line(verdict["supportingQuote"])
         details.append(Text(f"“{quote}” ({verdict['start']}–{verdict['end']})", "dim"))
     if published != strictly:
         other = ("published", published) if strict else ("strict", strictly)
@@ -79,11 +78,11 @@ def _print_verdict(console: Console, verdict: dict[str, Any], strict: bool) -> N
     if verdict["reasons"]:
         details.append(Text(f"reasons: {', '.join(verdict['reasons'])}", "red"))
     if verdict["rationale"]:
-        details.append(Text(f"grader: {printable(' '.join(verdict['rationale'].split()))}", "dim"))
+        details.append(Text(f"grader: {_one_line(verdict['rationale'])}", "dim"))
     for detail in details:
         console.print(Padding(detail, (0, 0, 0, 4), expand=False))
 
 
-def printable(text: str) -> str:
-    """Show control characters instead of sending them to the terminal."""
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+def _one_line(text: str) -> str:
+    """Give a text on one line that cannot steer the terminal."""
+    return printable(" ".join(text.split()))

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from .checklists import read_checklists
-from .data import digest_of, read_rows
+from .data import digest_of, read_rows, warn_of_numbered_rows
 from .data_path import given_path
 from .dialogues import (
     BUNDLED,
@@ -115,7 +115,8 @@ def load_ratings(
     Args:
         source: `bundled`, or a JSONL, CSV or TSV file.
         dialogues: The dialogues that ratings name by id.
-        id_field: The column that holds the id. Default: `id`, else `dialogue_id` and the like, else the row.
+        id_field: The column that holds the id of a rated summary. Default: `id` or `ID`; where a file has
+            neither, the row number is taken.
         dialogue_field: The one that holds the dialogue. Default: `dialogue`, or another usual name.
         summary_field: The one that holds the summary. Default: `summary`, or another usual name.
         family_field: The one that holds the family. Default: `family`, else summaries of one dialogue
@@ -195,6 +196,8 @@ def _table(
         spoken = pick_field(row, where, fields["dialogue"], DIALOGUE_FIELDS, "dialogue_field")
         named = pick_field(row, where, fields["id"], ("id", "ID"), "id_field")
         kin = pick_field(row, where, fields["family"], ("family",), "family_field")
+        if named is None and not found:
+            warn_of_numbered_rows(where)
         of = next((name for name in ("dialogue_id", "encounter_id") if name in row), named)
         columns = shown_names(row, _criterion)
         if written is None:

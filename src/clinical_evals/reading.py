@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
+from .files import field_name
+
 Problem = Literal["empty", "no_object", "incomplete", "duplicate_keys", "misfit"]
 """Why nothing was read. `empty`: no text beside reasoning. `no_object`: nothing that reads as JSON of the
 kind asked for. `incomplete`: begun and never closed, or elided with dots. `duplicate_keys`: a key twice in
@@ -73,8 +75,8 @@ class ReadResult(Generic[T]):
     span: tuple[int, int] = (0, 0)
 
 
-class _DuplicateKeyError(ValueError):
-    pass
+class DuplicateKeyError(ValueError):
+    """A JSON object names a key twice; the message names it, if it looks like a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,20 @@ class _Candidate:
     text: str
     problem: Problem | None = None
     start: int = 0
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Give a JSON object, as the `object_pairs_hook` of a reader: of two values for a key, none is right.
+
+    Raises:
+        DuplicateKeyError: A key is there twice.
+    """
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DuplicateKeyError(f"field '{field_name(twice)}' stands twice in one object")
+    return value
 
 
 def read_object(text: str, fits: Callable[[Mapping[str, Any]], bool]) -> ReadResult[dict[str, Any]]:
@@ -209,8 +225,8 @@ def _parse(text: str, budget: int) -> tuple[object, Problem | None, bool]:
     """Return the value, the problem, and whether leniency was needed."""
     for strict in (True, False):
         try:
-            value = json.loads(text, strict=strict, object_pairs_hook=_unique)
-        except _DuplicateKeyError:
+            value = json.loads(text, strict=strict, object_pairs_hook=unique_keys)
+        except DuplicateKeyError:
             return None, "duplicate_keys", False
         except (ValueError, RecursionError):
             continue
@@ -230,13 +246,6 @@ def _parse_leniently(text: str) -> object:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict | list) else None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise _DuplicateKeyError
-    return value
 
 
 def _repeats_a_key(text: str) -> bool:

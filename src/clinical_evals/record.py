@@ -157,8 +157,13 @@ def record_log(log: Path, out: Path, model: str | None = None) -> list[tuple[Pat
         if path.exists():
             raise InputError(f"{path}: exists already; choose another place or remove it")
     written = list(zip(paths, recordings, strict=True))
-    for path, recording in written:
-        _write(path, recording)
+    for at, (path, recording) in enumerate(written):
+        try:
+            _write(path, recording)
+        except InputError:
+            for earlier, _ in written[:at]:
+                earlier.unlink()
+            raise
     return written
 
 

@@ -23,9 +23,9 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from clinical_evals.data import DuplicateKeyError, unique
 from clinical_evals.data_path import bundled
 from clinical_evals.options import refusal
+from clinical_evals.reading import DuplicateKeyError, unique_keys
 
 METADATA_KEY = "clinical_evals"
 """Key of the call's address in the metadata of its last user message."""
@@ -117,7 +117,7 @@ class Fixture:
         where = f"{self.path}, line {number}"
         row: object = None
         try:
-            row = json.loads(line, object_pairs_hook=unique)
+            row = json.loads(line, object_pairs_hook=unique_keys)
         except DuplicateKeyError as error:
             raise ReplayError(f"{where}: {error}") from None
         except (ValueError, RecursionError):

@@ -45,9 +45,12 @@ def signature(name: str, version: int, **settings: str | int | float) -> str:
 
 
 def parse_signature(line: str) -> tuple[str, dict[str, str]]:
-    """Read a signature back into the scorer's name and its settings, the version as `v`."""
-    name, *parts = line.split()
-    return name, dict(part.split("=", 1) for part in parts)
+    """Read a signature back into the scorer's name and its settings, the version as `v`.
+
+    A word without `=`, as foreign tasks have it, is a setting without a value.
+    """
+    name, *parts = line.split() or [""]
+    return name, {key: value for key, _, value in (part.partition("=") for part in parts)}
 
 
 @cache

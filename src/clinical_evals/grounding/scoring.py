@@ -259,6 +259,6 @@ def scorer_signature(*, max_claims: int = MAX_CLAIMS, finished: bool = False) ->
             "clinical_evals.language",
             leave_out=("attacks.py", "prompts.py"),
         ),
-        source="finished" if finished else "extracted",
+        answers="handed-in" if finished else "asked-for",
         synonyms=synonyms_digest(),
     )

@@ -204,11 +204,9 @@ def _text(
     y: float,
     size: int | None = None,
     fill: str | None = None,
-    anchor: str | None = None,
     weight: int | None = None,
 ) -> Markup:
-    place = {"x": f"{x:g}", "y": f"{y:g}", "text_anchor": anchor}
-    return element("text", words, **place, font_size=size, font_weight=weight, fill=fill)
+    return element("text", words, x=f"{x:g}", y=f"{y:g}", font_size=size, font_weight=weight, fill=fill)
 
 
 def _title(metrics: list[str]) -> str:

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinical_evals.files import InputError
+from clinical_evals.files import InputError, printable
 from clinical_evals.registry.judges import Calibration
 from clinical_evals.registry.layouts import (
     WIDTH,
@@ -23,7 +23,6 @@ from clinical_evals.registry.layouts import (
     draw_html,
     draw_markdown,
     draw_text,
-    printable,
 )
 from clinical_evals.registry.leaderboard import build_boards, conditions_that_differ
 from clinical_evals.registry.runs import RunView

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clinical_evals.registry.runs import RunView
+from clinical_evals.signature import parse_signature
 
 UNCALIBRATED = "uncalibrated"
 
@@ -102,5 +103,4 @@ def _name(maker: str) -> str | None:
 
 
 def _setting(run: RunView, key: str) -> str | None:
-    settings = dict(part.split("=", 1) for part in run.signature.split() if "=" in part)
-    return settings.get(key)
+    return parse_signature(run.signature)[1].get(key)

@@ -5,6 +5,8 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clinical_evals.files import printable
+
 FORMATS = ("table", "json", "csv", "md", "html")
 """How boards and histories can be written."""
 
@@ -111,11 +113,6 @@ def _folded(cell: str, width: int) -> list[str]:
 
 def _wrapped(line: str, width: int) -> list[str]:
     return textwrap.wrap(printable(line), width, break_on_hyphens=False) or [""]
-
-
-def printable(text: str) -> str:
-    """Replace what a terminal would take for an order, and what would break a line of a table."""
-    return text if text.isprintable() else "".join(one if one.isprintable() else "�" for one in text)
 
 
 def draw_markdown(sheets: Sequence[Sheet]) -> str:

@@ -9,20 +9,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from clinical_evals.files import InputError
+from clinical_evals.files import InputError, printable
 from clinical_evals.registry.judges import Calibration, calibrate, remark
-from clinical_evals.registry.layouts import printable
 from clinical_evals.registry.runs import RunView
+from clinical_evals.signature import parse_signature
 
 MOST_UNSCORED = 0.05
 """Share of unscored samples above which a run is not comparable; just so many are allowed."""
-
-_IN_WORDS = {
-    ("source", "finished"): "finished answers were handed in",
-    ("source", "written"): "the model wrote them when asked",
-    ("source", "extracted"): "the model extracted when asked",
-}
-"""What settings of a signature mean, where their names do not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,9 +258,10 @@ def conditions_that_differ(run: RunView, first: RunView) -> str:
             else f"dataset digest {run.dataset.digest[:19]}, not {first.dataset.digest[:19]}"
         )
     if run.signature != first.signature:
-        own, other = (dict(_settings(view.signature)) for view in (run, first))
-        changed = [
-            _change(name, own.get(name, "unset"), other.get(name, "unset"))
+        (scorer, own), (its_scorer, other) = (parse_signature(view.signature) for view in (run, first))
+        changed = [f"scorer {scorer}, not {its_scorer}"] if scorer != its_scorer else []
+        changed += [
+            f"{name} {own.get(name, 'unset')}, not {other.get(name, 'unset')}"
             for name in dict.fromkeys([*own, *other])
             if own.get(name) != other.get(name)
         ]
@@ -275,20 +269,8 @@ def conditions_that_differ(run: RunView, first: RunView) -> str:
     return " and ".join(parts)
 
 
-def _change(name: str, own: str, other: str) -> str:
-    here, there = _IN_WORDS.get((name, own)), _IN_WORDS.get((name, other))
-    meaning = f": here {here}, there {there}" if here and there else ""
-    return f"{name or 'scorer'} {own}, not {other}{meaning}"
-
-
 def _dataset(run: RunView) -> str:
     return f"{run.dataset.name} {run.dataset.version}".strip()
-
-
-def _settings(signature: str) -> Iterable[tuple[str, str]]:
-    for part in signature.split():
-        name, equals, value = part.partition("=")
-        yield (name, value) if equals else ("", name)
 
 
 def _listed(causes: dict[str, int]) -> str:

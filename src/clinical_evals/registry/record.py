@@ -31,7 +31,7 @@ _TIME_LIMITS = ("time", "working")
 _REASON = re.compile(r"(?=.{1,40}$)[a-z]+([_-][a-z]+)*")
 _COUNT = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,59}")
 _LONGEST_ID = 200
-_LONGEST_SIGNATURE = 500
+_LONGEST_SIGNATURE = 2_000
 # Generation settings that change no answer: patience, width, keys.
 _NO_NUMBER = {
     "max_retries", "timeout", "attempt_timeout", "stream_idle_timeout", "max_connections",

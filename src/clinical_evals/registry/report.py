@@ -1,6 +1,7 @@
 """What a report says, before it is laid out: boards with their samples, differences and versions."""
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ from clinical_evals.registry.record import MetricFacts, SampleRow
 from clinical_evals.registry.resolve import Results
 from clinical_evals.registry.runs import RunView
 from clinical_evals.registry.ties import sign_flip_bound
+from clinical_evals.signature import parse_signature
 
 MOST_RUNS = 40
 """Runs of one board that are shown; of more the best are."""
@@ -254,14 +256,18 @@ def _names(places: Sequence[Place]) -> dict[str, str]:
 def _headings(sections: Sequence[Section]) -> list[str]:
     """Call each board by its task and data, and by more where that is not enough."""
     boards, runs = [section.board for section in sections], [section.newest for section in sections]
-    settings = [dict(part.partition("=")[::2] for part in board.signature.split()) for board in boards]
-    grader = [f"graded by {one['grader']}" if "grader" in one else "" for one in settings]
-    source = [one.get("source", "") for one in settings]
-    version = [f"v={one['v']}" if "v" in one else "" for one in settings]
+    settings = [parse_signature(board.signature)[1] for board in boards]
+    # What people can read comes first: a digest of 12 digits tells boards apart, and nobody why.
+    keys = sorted({key for one in settings for key in one}, key=lambda key: (_is_digest(settings, key), key))
+    words = [[f"{key} {one[key]}" if key in one else "" for one in settings] for key in keys]
     digests = [f"data {run.dataset.digest.rpartition(':')[2][:8]}" for run in runs]
     numbers = [f"board {at}" for at in range(1, len(runs) + 1)]
     names = [f"{run.task} on {run.dataset.name} {run.dataset.version}".rstrip() for run in runs]
-    return _distinct(names, [source, grader, version, digests, numbers])
+    return _distinct(names, [*words, digests, numbers])
+
+
+def _is_digest(settings: Sequence[Mapping[str, str]], key: str) -> bool:
+    return any(re.fullmatch("[0-9a-f]{12}", one.get(key, "")) for one in settings)
 
 
 def _distinct(names: Sequence[str], more: Sequence[Sequence[str]]) -> list[str]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clinical_evals.files import InputError
-from clinical_evals.registry.layouts import printable
+from clinical_evals.files import InputError, printable
 from clinical_evals.registry.leaderboard import of_task
 from clinical_evals.registry.logs import LogError, is_log, is_spooled, read_log
 from clinical_evals.registry.record import RunRecord, SampleRow

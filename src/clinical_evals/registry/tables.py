@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from clinical_evals.files import printable
 from clinical_evals.registry.judges import Calibration
 from clinical_evals.registry.layouts import (
     GAP,
@@ -17,7 +18,6 @@ from clinical_evals.registry.layouts import (
     draw_html,
     draw_markdown,
     draw_text,
-    printable,
     widest_line,
 )
 from clinical_evals.registry.leaderboard import Board, Place
@@ -26,8 +26,6 @@ from clinical_evals.registry.runs import RunView
 _LEAST_NAME = 20
 """Names of models are folded to no less than this."""
 _AGREEMENT = "judge agreement"
-_BESIDE = "fact_support"
-"""Counted by code, it stands next to what a judge said."""
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 """What a spreadsheet takes for the beginning of a formula; some also take the wide forms."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?")
@@ -224,7 +222,7 @@ def _sheet(board: Board, width: int | None = None) -> Sheet:
         Column(f"{board.headline} [95%]"),
         *([Column(_AGREEMENT)] if judged else []),
     ]
-    metrics = sorted(board.metrics[1:], key=lambda metric: metric != _BESIDE) if judged else board.metrics[1:]
+    metrics = board.metrics[1:]
     shown = len(metrics)
     if width is not None and runs:
         names = [[run.model for run in runs], [run.grader for run in runs] if graders else []]

@@ -80,12 +80,14 @@ def figure_facts(*, judged: bool, references: bool) -> dict[str, dict[str, Any]]
         judged: The summaries are rated by a judge.
         references: The dataset has reference summaries.
     """
+    expected = "reference_facts" if references else "dialogue_facts"
+    support = f"first(ratio(supported, supported + unsupported), zero_if({expected}))"
     facts: dict[str, dict[str, Any]] = {}
     if judged:
         facts[OVERALL] = _POINTS | {"formula": overall_formula()}
+        # What code counted stands next to what a judge said, however little room a table has.
+        facts["fact_support"] = _SHARE | {"formula": support}
         facts |= {criterion: _POINTS | {"formula": count} for criterion, count in SHORT.items()}
-    expected = "reference_facts" if references else "dialogue_facts"
-    support = f"first(ratio(supported, supported + unsupported), zero_if({expected}))"
     if not references:
         return facts | {"fact_support": _SHARE | {"formula": support}}
     found = "ratio(found, reference_facts)"
