@@ -124,6 +124,22 @@ def test_the_report_reads_from_the_grade_to_the_facts(files: Path) -> None:
     ]
 
 
+def test_a_fact_that_is_written_otherwise_says_how_it_was_read(files: Path) -> None:
+    (files / "summary.txt").write_text(
+        "Metformin 0.5 g twice daily, then b.i.d. for two weeks.", encoding="utf-8"
+    )
+    (files / "dialogue.txt").write_text("Nothing for now.", encoding="utf-8")
+    lines = rubric(files, "--fixture", str(files / "answer.txt")).stdout.splitlines()
+    assert lines[-4:] == [
+        "  dose “0.5 g” (characters 10–15): read as 500 mg, not in the dialogue",
+        "  frequency “twice daily” (characters 16–27): read as every 12 hours, not in the dialogue",
+        "  frequency “b.i.d.” (characters 34–40): read as every 12 hours, not in the dialogue",
+        "  duration “two weeks” (characters 45–54): read as 2 weeks, not in the dialogue",
+    ]
+    found = result(rubric(files, "--fixture", str(files / "answer.txt"), "--json"))["facts"]
+    assert [fact["words"] for fact in found] == ["500 mg", "every 12 hours", "every 12 hours", "2 weeks"]
+
+
 def test_an_empty_summary_asks_nobody(files: Path) -> None:
     (files / "summary.txt").write_text(" \n–\n", encoding="utf-8")
     assert rubric(files).stdout.endswith("Judge: none asked, as the summary is empty\nFacts: 0\n")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clinical_evals.ground_report import printable
+from clinical_evals.files import printable
 
 _FLAGS = {
     "out of range": "the judge's number lay outside 1 to 10; the nearest end counts",
@@ -40,7 +40,8 @@ def report(result: dict[str, Any], summary: str) -> str:
         if not fact["supported"]:
             why = "copied from the dialogue" if fact["copied"] else "not in the dialogue"
             text = printable(" ".join(summary[fact["start"] : fact["end"]].split()))
-            lines.append(f"  {fact['kind']} “{text}” (characters {fact['start']}–{fact['end']}): {why}")
+            read = "" if fact["words"].lower() == text.lower() else f"read as {fact['words']}, "
+            lines.append(f"  {fact['kind']} “{text}” (characters {fact['start']}–{fact['end']}): {read}{why}")
     if "tokenF1" in result:
         lines.append(
             f"Against the reference: {counts['found']} of its {counts['referenceFacts']} facts, "

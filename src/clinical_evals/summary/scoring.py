@@ -59,6 +59,7 @@ class SummaryResult:
                     "kind": fact.kind,
                     "value": fact.value,
                     "unit": fact.unit,
+                    "words": fact.in_words,
                     "start": fact.start,
                     "end": fact.end,
                     "supported": fact.supported,
