@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import unquote, urlsplit
@@ -69,7 +70,7 @@ class ScoreCache:
         self._registry = registry
         self._client = client
         self._folder = folder or default_folder()
-        self._sets: dict[str, tuple[list[str], list[str]]] = {}
+        self._sets: dict[str, _SampleSet] = {}
         self._database: sqlite3.Connection | None = None
         with suppress(OSError, sqlite3.Error):  # without it everything is read again
             self._database = _open(self._folder)
@@ -149,33 +150,31 @@ class ScoreCache:
                     kept = self._query("SELECT ids, families FROM samples WHERE digest = ?", (identity,))
                     if not kept:
                         continue
-                    self._sets[identity] = (json.loads(kept[0][0]), json.loads(kept[0][1]))
-                samples, families = self._sets[identity]
+                    self._sets[identity] = _SampleSet(json.loads(kept[0][0]), json.loads(kept[0][1]))
+                samples = self._sets[identity]
                 values = np.frombuffer(numbers, dtype="<f8")
-                if len(values) == len(samples):
-                    found[artifact] = SampleScores(samples, families, values, artifact)
+                if len(values) == len(samples.ids):
+                    found[artifact] = SampleScores(samples.ids, samples.families, values, artifact)
         return found
 
     def _keep_scores(self, read: Mapping[str, "_Columns"], metric: str) -> None:
-        sets = {_identity(samples, families): (samples, families) for samples, families, _ in read.values()}
+        sets = {samples.identity: samples for samples, _ in read.values()}
         self._write(
             "INSERT OR IGNORE INTO samples VALUES (?, ?, ?)",
-            [(identity, json.dumps(ids), json.dumps(families)) for identity, (ids, families) in sets.items()],
+            [(identity, json.dumps(one.ids), json.dumps(one.families)) for identity, one in sets.items()],
         )
         self._write(
             "INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?)",
             [
-                (artifact, metric, _identity(samples, families), values.astype("<f8").tobytes())
-                for artifact, (samples, families, values) in read.items()
+                (artifact, metric, samples.identity, values.astype("<f8").tobytes())
+                for artifact, (samples, values) in read.items()
             ],
         )
 
-    def _shared(
-        self, samples: list[str], families: list[str], values: NDArray[np.float64], artifact: str
-    ) -> SampleScores:
+    def _shared(self, samples: "_SampleSet", values: NDArray[np.float64], artifact: str) -> SampleScores:
         """Give runs over the same samples one list of them."""
-        shared = self._sets.setdefault(_identity(samples, families), (samples, families))
-        return SampleScores(*shared, values, artifact)
+        shared = self._sets.setdefault(samples.identity, samples)
+        return SampleScores(shared.ids, shared.families, values, artifact)
 
     def _query(self, statement: str, values: Sequence[str]) -> list[tuple[Any, ...]]:
         if self._database is not None:
@@ -189,8 +188,26 @@ class ScoreCache:
                 self._database.executemany(statement, rows)
 
 
-_Columns = tuple[list[str], list[str], NDArray[np.float64]]
-"""Sample ids, families and values."""
+@dataclass(frozen=True)
+class _SampleSet:
+    """Samples that many runs may share.
+
+    Attributes:
+        ids: Their ids, in order.
+        families: The family of each.
+    """
+
+    ids: list[str]
+    families: list[str]
+
+    @cached_property
+    def identity(self) -> str:
+        """Digest of both."""
+        return hashlib.sha256(json.dumps([self.ids, self.families]).encode()).hexdigest()
+
+
+_Columns = tuple[_SampleSet, NDArray[np.float64]]
+"""Samples and the value of each."""
 
 
 def default_folder() -> Path:
@@ -223,10 +240,6 @@ def _on_this_machine(address: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def _identity(samples: Sequence[str], families: Sequence[str]) -> str:
-    return hashlib.sha256(json.dumps([samples, families]).encode()).hexdigest()
-
-
 def _read_tables(files: Mapping[str, Path], metric: str) -> dict[str, _Columns]:
     """Read a metric out of tables by their digests; those that cannot be read are left out."""
     if not files:
@@ -236,17 +249,22 @@ def _read_tables(files: Mapping[str, Path], metric: str) -> dict[str, _Columns]:
     # DuckDB would take these characters for a pattern.
     plain = {str(path): digest for digest, path in files.items() if not set("*?[]{}") & set(str(path))}
     column = '"value.' + metric.replace('"', '""') + '"'
+    # Runs over the same samples share one list of them, so that it becomes Python's strings once.
     query = f"""
-        SELECT filename, list(sample ORDER BY sample) AS samples, list(family ORDER BY sample) AS families,
-            list(mean ORDER BY sample) AS numbers
+        SELECT samples, families, list(filename) AS files, list(numbers) AS numbers
         FROM (
-            SELECT filename, sample, any_value(family) AS family,
-                CAST(avg(CASE WHEN scored THEN {column} END) AS DOUBLE) AS mean
-            FROM read_parquet($files, union_by_name = true, filename = true)
-            WHERE status <> 'cancelled'
-            GROUP BY filename, sample
+            SELECT filename, list(sample ORDER BY sample) AS samples,
+                list(family ORDER BY sample) AS families, list(mean ORDER BY sample) AS numbers
+            FROM (
+                SELECT filename, sample, any_value(family) AS family,
+                    coalesce(CAST(avg(CASE WHEN scored THEN {column} END) AS DOUBLE), 'nan') AS mean
+                FROM read_parquet($files, union_by_name = true, filename = true)
+                WHERE status <> 'cancelled'
+                GROUP BY filename, sample
+            )
+            GROUP BY filename
         )
-        GROUP BY filename
+        GROUP BY samples, families
     """
     read: dict[str, _Columns] = {}
     names = list(plain)
@@ -257,13 +275,11 @@ def _read_tables(files: Mapping[str, Path], metric: str) -> dict[str, _Columns]:
                 some = names[start : start + _PER_QUERY]
                 table = connection.sql(query, params={"files": some}).to_arrow_table()
                 for row in range(table.num_rows):
-                    # Not `to_numpy`, which imports pandas: half a second.
-                    values = np.array(table["numbers"][row].as_py(), dtype=np.float64)
-                    read[plain[table["filename"][row].as_py()]] = (
-                        table["samples"][row].as_py(),
-                        table["families"][row].as_py(),
-                        values,
-                    )
+                    samples = _SampleSet(table["samples"][row].as_py(), table["families"][row].as_py())
+                    for file, numbers in zip(table["files"][row], table["numbers"][row], strict=True):
+                        # Not `to_numpy`, which imports pandas: half a second.
+                        values = np.array(numbers.as_py(), dtype=np.float64)
+                        read[plain[file.as_py()]] = samples, values
     for digest, path in files.items():
         if digest not in read:
             with suppress(ValueError, OSError):
@@ -284,4 +300,4 @@ def _read_slowly(path: Path, metric: str) -> _Columns:
             values.setdefault(row.sample, []).extend([] if value is None else [value])
     samples = sorted(families)
     means = [math.fsum(values[name]) / len(values[name]) if values[name] else math.nan for name in samples]
-    return samples, [families[name] for name in samples], np.array(means)
+    return _SampleSet(samples, [families[name] for name in samples]), np.array(means)
