@@ -181,6 +181,16 @@ def test_less_is_better_where_the_metric_says_so() -> None:
     assert gate_runs(bad, good, margin=0.02)[1].verdict == "pass"
 
 
+def test_a_bias_is_best_at_0() -> None:
+    facts = {"metrics": {"quality": MetricFacts(range=(-9, 9), higher_is_better=False)}}
+    found = compare_runs(results([0.0, 2.0, -3.0, 1.0], **facts), results([-1.0, 0.5, 3.0, -4.0], **facts))
+    (one,) = found.metrics
+    assert (one.better, one.worse) == (1, 2), "from -3 to 3 is neither"
+    assert [(change.first, change.second) for change in found.worse] == [(1.0, -4.0), (0.0, -1.0)]
+    with pytest.raises(InputError, match="'quality' is best at 0"):
+        gate_runs(found.first, results([-9.0] * 4, eval_id="other", **facts), margin=1)
+
+
 def test_labels_get_the_exact_mcnemar_test() -> None:
     found = compare_runs(results([1.0] * 8 + [0.0]), results([0.0] * 7 + [1.0] * 2))
     assert found.metrics[0].mcnemar == pytest.approx(2 * 9 / 256)

@@ -380,3 +380,12 @@ def test_a_metric_of_one_task_shows_that_task_alone() -> None:
     spool([record([1.0, 0.5]), other])
     assert [board["task"] for board in boards("--by", "beauty")] == ["other"]
     assert len(boards()) == 2
+
+
+def test_a_bias_is_ranked_by_how_near_to_0_it_lies() -> None:
+    facts = {"metrics": {"quality": MetricFacts(range=(-9, 9), higher_is_better=False)}}
+    biases = {"m/low": -5.0, "m/level": 0.5, "m/high": 2.0, "m/as-low": -2.0}
+    spool(record([bias, bias], model=model, **facts) for model, bias in biases.items())
+    found = [(run["rank"], run["model"]) for run in boards()[0]["ranked"]]
+    assert found == [(1, "m/level"), (2, "m/as-low"), (2, "m/high"), (4, "m/low")]
+    assert ranked(boards("--worst-first")[0])[0][1] == "m/low"

@@ -190,16 +190,15 @@ def _print_metrics(found: "Comparison", only: Sequence[str] | None = None) -> No
     )
     for one in shown:
         gap = one.difference
-        better, worse = gap.higher, gap.lower_count
-        if not one.facts.higher_is_better:
-            better, worse = worse, better
         interval = "" if math.isnan(gap.lower) else f" [{gap.lower:+.3f}, {gap.upper:+.3f}]"
         p = "n/a" if math.isnan(gap.p) else f"{gap.p:.4f}" if gap.p >= 0.0001 else "<0.0001"
         cells = f"{_cell(one.first):>8}{_cell(one.second):>8}{_cell(gap.mean, '+') + interval:>28}{p:>8}"
         labels = "" if one.mcnemar is None else f"  McNemar p {one.mcnemar:.4f}"
         undefined = f"  ({one.undefined} not defined)" if one.undefined else ""
+        same = gap.n - one.better - one.worse
         click.echo(
-            f"{names[one.metric]:<{width}}{cells}{gap.n:>7}{better:>8}{worse:>7}{gap.equal:>7}{labels}{undefined}"
+            f"{names[one.metric]:<{width}}{cells}{gap.n:>7}{one.better:>8}{one.worse:>7}{same:>7}"
+            f"{labels}{undefined}"
         )
 
 
@@ -254,6 +253,8 @@ def _as_json(found: "Comparison") -> dict[str, Any]:
                     "first": one.first,
                     "second": one.second,
                     **asdict(one.difference),
+                    "better": one.better,
+                    "worse": one.worse,
                     "undefined": one.undefined,
                     "mcnemar_p": one.mcnemar,
                 }

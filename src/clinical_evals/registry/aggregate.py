@@ -119,7 +119,7 @@ def _around_mean(name: str, facts: MetricFacts, scored: list[SampleRow], unscore
     if unscored and facts.range is not None and known:
         # Had the unscored samples been scored, the mean would lie between these.
         ends = [(math.fsum(known) + end * unscored) / (len(known) + unscored) for end in sorted(facts.range)]
-        figures["worst"], figures["best"] = ends if facts.higher_is_better else reversed(ends)
+        figures["worst"], figures["best"] = sorted(ends, key=facts.worth)
     return figures
 
 

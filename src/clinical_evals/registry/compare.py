@@ -42,6 +42,8 @@ class MetricComparison:
         first: Mean of the first run over the pairs; NaN without one.
         second: Mean of the second run over the pairs.
         difference: Second minus first; see `Difference`.
+        better: Pairs in which the second is better.
+        worse: Pairs in which it is worse.
         undefined: Pairs for which at least one run's value is not defined.
         mcnemar: Exact McNemar p if all values are 0 or 1, else None.
     """
@@ -51,6 +53,8 @@ class MetricComparison:
     first: float
     second: float
     difference: Difference
+    better: int
+    worse: int
     undefined: int
     mcnemar: float | None
 
@@ -129,9 +133,9 @@ def compare_runs(first: Results, second: Results, *, metric: str | None = None, 
     pairs = align(first.rows, second.rows)
     names = [headline, *(name for name in facts if name != headline)]
     compared = [_compare_metric(name, facts[name], pairs, seed) for name in names]
-    sign = 1 if facts[headline].higher_is_better else -1
+    worth = facts[headline].worth
     changes = [
-        Change(row.sample, row.epoch, a, b) for row, a, b in _values(headline, pairs) if sign * b < sign * a
+        Change(row.sample, row.epoch, a, b) for row, a, b in _values(headline, pairs) if worth(b) < worth(a)
     ]
     return Comparison(
         first=first,
@@ -140,7 +144,7 @@ def compare_runs(first: Results, second: Results, *, metric: str | None = None, 
         pairs=pairs,
         metrics=[one for one in compared if one.difference.n or one.undefined],
         headline=headline,
-        worse=sorted(changes, key=lambda change: (sign * change.by, change.sample, change.epoch)),
+        worse=sorted(changes, key=lambda one: (worth(one.second) - worth(one.first), one.sample, one.epoch)),
     )
 
 
@@ -180,6 +184,8 @@ def gate_runs(
     facts = baseline.view.facts[name]
     if facts.range is None:
         raise InputError(f"metric {name!r} declares no range, which the gate's bounds need")
+    if facts.is_best_at_0:
+        raise InputError(f"metric {name!r} is best at 0, so no change of it is a drop; choose another")
     low, high = sorted(facts.range)
     if not 0 < margin < high - low:
         raise InputError(
@@ -281,6 +287,8 @@ def _compare_metric(metric: str, facts: MetricFacts, pairs: Pairs, seed: int) ->
         first=math.fsum(first) / len(first) if first else math.nan,
         second=math.fsum(second) / len(second) if second else math.nan,
         difference=difference,
+        better=sum(facts.worth(b) > facts.worth(a) for a, b in zip(first, second, strict=True)),
+        worse=sum(facts.worth(b) < facts.worth(a) for a, b in zip(first, second, strict=True)),
         undefined=mentioned - len(values),
         mcnemar=mcnemar_p(difference.lower_count, difference.higher) if labels else None,
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from clinical_evals.files import InputError, printable
 from clinical_evals.registry.judges import Calibration, calibrate, remark
+from clinical_evals.registry.record import MetricFacts
 from clinical_evals.registry.runs import RunView
 from clinical_evals.signature import parse_signature
 
@@ -153,8 +154,7 @@ def _board(
     shown = _latest(group, excluded, every_run)
     ranked = [run for run in shown if not excluded[run.run_id]]
     apart = [run for run in shown if excluded[run.run_id]]
-    facts = newest.facts.get(headline)
-    places = _rank(ranked, headline, facts is None or facts.higher_is_better, worst_first)
+    places = _rank(ranked, headline, newest.facts.get(headline, MetricFacts()), worst_first)
     declared = [name for name, fact in newest.facts.items() if fact.range is not None] or list(newest.facts)
     return Board(
         task=newest.task,
@@ -190,20 +190,19 @@ def _latest(runs: Sequence[RunView], excluded: Mapping[str, str], every_run: boo
     return sorted(contenders.values(), key=lambda run: (run.created, run.eval_id))
 
 
-def _rank(runs: list[RunView], metric: str, higher: bool, worst_first: bool) -> tuple[Place, ...]:
+def _rank(runs: list[RunView], metric: str, facts: MetricFacts, worst_first: bool) -> tuple[Place, ...]:
     values = {run.run_id: run.figure(metric).mean for run in runs}
     defined = [run for run in runs if not math.isnan(values[run.run_id]) and answered(run)]
-    ordered = sorted(
-        defined, key=lambda run: (values[run.run_id] * (-1 if higher else 1), run.model, run.created)
-    )
+    ordered = sorted(defined, key=lambda run: (-facts.worth(values[run.run_id]), run.model, run.created))
     same_model: dict[str, list[RunView]] = defaultdict(list)
     for run in runs:
         same_model[run.model].append(run)
     ranks: dict[float, int] = {}
     for at, run in enumerate(ordered, 1):
-        ranks.setdefault(values[run.run_id], at)
+        ranks.setdefault(facts.worth(values[run.run_id]), at)
     places = [
-        Place(ranks[values[run.run_id]], run, _note(run, metric, same_model[run.model])) for run in ordered
+        Place(ranks[facts.worth(values[run.run_id])], run, _note(run, metric, same_model[run.model]))
+        for run in ordered
     ]
     if worst_first:
         places.reverse()

@@ -87,7 +87,8 @@ class MetricFacts(_Strict):
 
     Attributes:
         range: Its least and greatest value.
-        higher_is_better: Its direction.
+        higher_is_better: Its direction. What is not, and lies as far on either side of 0 as it can, such as a
+            bias, is best at 0.
         formula: How a sample's value follows from its counts; see `registry.formula`.
         statistic: What is computed from the counts of all samples, for a metric that no single sample has:
             `quadratic_weighted_kappa`, `krippendorff_alpha` or `spearman`.
@@ -99,6 +100,17 @@ class MetricFacts(_Strict):
     formula: str | None = None
     statistic: Statistic | None = None
     of: tuple[str, ...] = ()
+
+    @property
+    def is_best_at_0(self) -> bool:
+        """Tell whether neither more nor less is better, but nearer to 0."""
+        return not self.higher_is_better and self.range is not None and self.range[0] == -self.range[1]
+
+    def worth(self, value: float) -> float:
+        """Turn a value so that more is better."""
+        if self.is_best_at_0:
+            return -abs(value)
+        return value if self.higher_is_better else -value
 
 
 class RunRecord(_Strict):

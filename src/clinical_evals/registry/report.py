@@ -193,7 +193,6 @@ def hard_samples(section: Section) -> list[HardSample]:
             value = row.values.get(metric)
             if value is not None:
                 found.setdefault(row.sample, {}).setdefault(index, []).append(value)
-    sign = 1 if section.facts.higher_is_better else -1
 
     def mean(values: Sequence[float]) -> float:
         return math.fsum(values) / len(values)
@@ -201,7 +200,9 @@ def hard_samples(section: Section) -> list[HardSample]:
     means = {
         sample: {index: mean(values) for index, values in runs.items()} for sample, runs in found.items()
     }
-    order = sorted(means, key=lambda sample: (sign * mean(list(means[sample].values())), sample))
+    order = sorted(
+        means, key=lambda sample: (section.facts.worth(mean(list(means[sample].values()))), sample)
+    )
     return [
         HardSample(sample, [means[sample].get(index) for index in range(len(section.entries))])
         for sample in order[:_MOST_SAMPLES]

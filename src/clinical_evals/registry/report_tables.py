@@ -46,11 +46,10 @@ def p_value(p: float) -> str:
 
 
 def direction(facts: MetricFacts) -> str:
-    """Say which values are better; what lies as far on either side of 0 as it can is better near 0."""
+    """Say which values are better."""
     if facts.higher_is_better:
         return "More is better"
-    centred = facts.range is not None and facts.range[0] == -facts.range[1]
-    return "Nearer to 0 is better" if centred else "Less is better"
+    return "Nearer to 0 is better" if facts.is_best_at_0 else "Less is better"
 
 
 def counted(number_: int, noun: str) -> str:
