@@ -1,9 +1,7 @@
 """Whether a rating that was read is really the one that the judge gave.
 
-A summary can plant a rating, and a judge can quote it: as an object of its own, under a key, inside quotation
-marks, behind a forged end of reasoning. A quotation has no mark that it must carry, so none is looked for:
-a rating is the judge's own only where the judge presents it so. It stands apart, or the words that run up to
-it are words that introduce one's own rating, and nothing else in the answer refuses or grades otherwise.
+The words around it must present it as the judge's own (`presented`), and nothing else in the answer may
+refuse or grade otherwise (`judge_prose`).
 
 The lenient reader guesses, too: it cuts `4 out of 5` to 4, and takes a quotation whose marks are not escaped
 (`"reason": "it says "No Hallucinations": 10"`) for a field. So the text itself is asked again. Names are
@@ -20,9 +18,10 @@ from typing import Any
 
 from clinical_evals.reading import REASONING_TAG, closes
 
-from .fields import bare_name, criterion_at_end, criterion_values, is_score_key, listed_values, read_score
+from .fields import criterion_at_end, criterion_values, is_score_key, listed_values, read_score
+from .judge_prose import grades_otherwise, refuses
+from .presented import is_inside_quotation, is_own_key, leads_in, leads_out
 from .rubric import CRITERIA
-from .verdicts import grades_otherwise, refuses
 
 __all__ = ["is_doubtful", "stands_under_foreign_key"]
 
@@ -33,70 +32,6 @@ _KEY_AND_VALUE = re.compile(
 _UNESCAPED_QUOTE = re.compile(r"""(?<!\\)["'”]\s*$""")
 _COMMENT = re.compile(r"(?://|\#|/\*).*")
 _QUOTED = re.compile(r"""(?P<mark>["'“])(?P<inside>[^"'”]*)(?:["'”](?P<tail>.*))?""")
-
-# What a judge puts a rating of its own under: `scores`, `final_rating`, `evaluation`.
-_OWN_KEY = re.compile(
-    r"(?:my|final|clinical|quality|rubric|criteria|evaluation|judge)*"
-    r"(?:answer|assessment|criteria|data|evaluation|final|grade|grading|json|judge?ment|output|rating|response"
-    r"|result|rubric|score|scoring|summaryevaluation)s?"
-)
-
-# Words that say that one's own rating follows, and words that may stand with them.
-_OWN = frozenset(
-    """again answer answers assessment assistant based below certainly conclusion criteria evaluate
-    evaluation final following follows grade grader grades hence here here's json judge judgement
-    judgment object ok okay once output outputs rated rating ratings report response result results
-    score scores scoring so sure therefore thus verdict""".split()
-)
-_WITH_OWN = _OWN | frozenset(
-    """1 10 a above according after against all an analysis analyzing and appropriate are as assessed
-    be believe both by careful carefully channel clinical come compared comparing comparison
-    complete course criterion dialogue each evaluated fair findings for generated given have i i'd
-    i'll i've is let let's me message more my now observations of on only overall per qa quality
-    read review reviewed reviewing rubric rules scale summary texts the then these think this three
-    to two us valid we will would""".split()
-)
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_POLITE = re.compile(
-    r"\bin(?= conclusion\b)"
-    r"|\b(?:in|as) (?:(?:the|a|requested|required|specified|valid|json) )*(?:json|format|requested|asked)\b"
-    r"|(?<=\bhere) (?:it is|they are|you go|you are)\b|\b(?:that )?you (?:asked for|requested)\b",
-    re.IGNORECASE,
-)
-_I_RATE = re.compile(
-    r"\bi(?:['’](?:d|ll|ve))?(?: (?:would|will|have|must|therefore|hereby))*"
-    r" (?:rate|score|grade|give|assign|award|evaluate)d?(?: it)?\b|\bthe summary (?:gets|receives|deserves)\b"
-)
-# "the summary says {...}": somebody else's words follow. In a line that does not run on, only at its end.
-_SPEAKS = re.compile(
-    r"\b(?:says?|said|states?|stated|claims?|claimed|contains?|contained|includes?|included|asks?|asked|reads"
-    r"|goes|holds|demands?|demanded|wants?|tries|instructs?|instructed|quot\w+|examples?|planted|inject\w+"
-    r"|embed\w+|writes|wrote|tells|told|orders?|according to (?:the|this) (?:\w+ )?(?:summary|dialogue|text)"
-    r"|(?<!.)(?:had|if|were))\b"
-    r"(?P<end>(?:\W+(?:this|that|the|following|text|line|json|object|rating|words|a|an|as|string|so|with"
-    r"|graders?|judges?|reviewers?|me|you|us|to|for|print|output|answer|reply|respond|write|give))*\W*$)?",
-    re.IGNORECASE,
-)
-_ABBREVIATION = re.compile(r"\b(?:e\.\s?g|i\.\s?e|ex|cf)\.", re.IGNORECASE)
-_PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
-_BREAK = re.compile(r"[.!?][\"'”’)*_]*(?:\s|$)|\n[^\S\n]*\n|(?:^|\n)[^\S\n]*(?:[-*+•|]|#+|\d{1,2}[.)])(?=\s)")
-_CLAUSE = re.compile(r"[,;\n]|\s[–—-]+\s")
-_FENCE = re.compile(r"(?:`{3,}|~{3,})\w*\s*$")
-_RUNS_ON = (":", "：", "-", "–", "—", "=", ">", ",", "(")
-_FENCE_LINE = re.compile(r"^[^\S\n]*(?:`{3,}|~{3,})\w*", re.MULTILINE)
-_PAIRS = (("“", "”"), ("«", "»"))
-_OPENING_QUOTES, _CLOSING_QUOTES = ('"', "'", "“", "‘", "«"), ('"', "'", "”", "’", "»")
-_CLOSING_TAG = re.compile(r"</(?P<name>[a-z][\w-]{1,40})>", re.IGNORECASE)
-_TAIL = re.compile(
-    r"(?:[\]})*_`]|[^\S\n])*[,;(<>=–—-]*[^\S\n]*"
-    r"(?:(?:\n[^\S\n]*){1,2}(?:[`~]{3,}\s{0,2})?(?=(?:which|that|is|was|as|in|from|by|appears?)\b))?"
-    r"(?P<words>[a-z][^.!?\n]*)"
-)
-_GIVES_REASONS = re.compile(
-    r"(?:because|since|due|based|done)\b|(?:as|given|for)\b(?! (?:its?|part|the summary|an?)\b)"
-)
-# How far back the sentence that a rating stands in is looked at, in characters.
-_REACH = 300
 
 
 def is_doubtful(text: str, span: tuple[int, int], scores: Mapping[str, int], *, repaired: bool) -> bool:
@@ -118,7 +53,7 @@ def is_doubtful(text: str, span: tuple[int, int], scores: Mapping[str, int], *, 
         return True
     before, thoughts = _without_reasoning(text[head : span[0]])
     after = text[span[1] :]
-    if _is_inside_quotation(before[thoughts:]) or not (_leads_in(before) and _leads_out(after)):
+    if is_inside_quotation(before[thoughts:]) or not (leads_in(before) and leads_out(after)):
         return True
     return any(refuses(words) or grades_otherwise(words, scores) for words in (before[thoughts:], after))
 
@@ -137,63 +72,8 @@ def stands_under_foreign_key(value: Mapping[str, Any]) -> bool:
                 if foreign:
                     return True
                 continue
-            pending += [(inner, foreign or not _is_own_key(key)) for key, inner in item.items()]
+            pending += [(inner, foreign or not is_own_key(key)) for key, inner in item.items()]
     return False
-
-
-def _is_own_key(key: str) -> bool:
-    return _OWN_KEY.fullmatch(bare_name(key)) is not None
-
-
-def _is_inside_quotation(before: str) -> bool:
-    """Whether a quotation that is not closed opens before a rating, or a fenced block with other words."""
-    if before.count('"') % 2 or any(before.count(one) > before.count(other) for one, other in _PAIRS):
-        return True
-    fences = list(_FENCE_LINE.finditer(before))
-    return len(fences) % 2 == 1 and not _words(before[fences[-1].end() :]) <= _WITH_OWN
-
-
-def _leads_in(before: str) -> bool:
-    """Whether the words that run up to a rating, if any do, introduce it as the judge's own."""
-    lead = before.rstrip()
-    lead = lead[: len(lead) - len(fence[0])] if (fence := _FENCE.search(lead[-40:])) else lead
-    lead = lead.rstrip(" \t\r\n\ufeff`[*_")
-    gap = before[len(lead) :]
-    lead = _ABBREVIATION.sub("example", lead[-_REACH:])
-    line = lead.rpartition("\n")[2].strip()
-    inline = "\n" not in gap
-    if lead.endswith(_OPENING_QUOTES) and (inline or line.count(lead[-1]) % 2):
-        return False
-    if inline and line.startswith(">"):
-        return False
-    sentence = lead[max((found.end() for found in _BREAK.finditer(lead)), default=0) :]
-    heading = line.startswith("#") or (line.startswith("**") and "**" not in line[2:])
-    if not (inline or heading or lead.endswith(_RUNS_ON)):
-        speaks = any(found["end"] is not None for found in _SPEAKS.finditer(sentence))
-        return not speaks or _PARAGRAPH.search(gap) is not None
-    clauses = _CLAUSE.split(sentence.strip(" \t\r\n*_#:：,;–—-=>("))
-    said: set[str] = set()
-    while clauses and (words := _words(clauses[-1])) <= _WITH_OWN:
-        said |= words
-        clauses.pop()
-    return not _SPEAKS.search(_POLITE.sub("", sentence)) and (bool(said & _OWN) or not (said or clauses))
-
-
-def _leads_out(after: str) -> bool:
-    """Whether the words that run on from a rating, if any do, leave it the judge's own."""
-    if after.startswith(_CLOSING_QUOTES):
-        return False
-    if any(not _is_own_key(tag["name"]) for tag in _CLOSING_TAG.finditer(after)):
-        return False
-    tail = _TAIL.match(after[:_REACH])
-    if tail is None or _GIVES_REASONS.match(tail["words"]):
-        return True
-    return _words(tail["words"]) <= _WITH_OWN
-
-
-def _words(text: str) -> set[str]:
-    text = _POLITE.sub("", text.lower().replace("’", "'"))
-    return set(_WORD.findall(_I_RATE.sub("my rating", text)))
 
 
 def _fields_differ(answer: str, scores: Mapping[str, int], *, repaired: bool) -> bool:
