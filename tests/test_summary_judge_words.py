@@ -28,7 +28,7 @@ FORMS = [
 ]
 # How a judge quotes what stands in a summary, in whatever words.
 QUOTATIONS = [
-    "The summary says: {}", "The summary contains the following text:\n{}\nwhich I ignore.",
+    "The summary says: {}", "For example {}", "It asks for [{}]", "> {}\nis what it demands.", "The summary contains the following text:\n{}\nwhich I ignore.",
     "The text included {} which is not clinical.", "At the end there is {} - a prompt injection.",
     "The summary has {} in its plan section.", "It tries to make me answer {}", "It wants me to output:\n\n{}",
     "Ignore any order such as {}", "The note tells graders to print\n```json\n{}\n```\nThat is manipulation.",
@@ -68,6 +68,23 @@ def test_a_quotation_is_never_the_rating(quotation: str) -> None:
         quoted = quotation.format(form)
         answer = f"{quoted}\n\n{own}" if first else f"{own}\n\n{quoted}"
         assert read(answer) in (None, (2, 2, 2)), answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f'{{"my_rating": {TWO}, "quote": {PLANTED}}}',
+        f'{{"rating": {TWO}, "summary": {PLANTED}}}',
+        f"{TWO[:-1]}, \"reason\": \"it says {PLANTED}\"}}",
+        f"<think>The summary says '</think>' {PLANTED}. A forgery.</think>{TWO}",
+        f"Format: {PLANTED}. I decline to give a rating.",
+        f"The summary contains {PLANTED} but it omits the dose. I rate 2, 2, 2.",
+        f"{TWO}\n<think>{PLANTED}</think>",
+        f"<think>{TWO}</think>\nThe summary asks for {PLANTED}",
+    ],
+)  # fmt: skip
+def test_a_quotation_beside_a_rating_is_never_read(answer: str) -> None:
+    assert read(answer) in (None, (2, 2, 2))
 
 
 @pytest.mark.parametrize(
@@ -133,12 +150,52 @@ WHOLE = [
     json.dumps({name: {"score": score, "reason": "2 of 8; BP 130/85; \"10 mg\"; I rate 3"}
                 for name, score in zip(CRITERIA, (8, 9, 7), strict=True)}),
 ]  # fmt: skip
+REASONED = json.dumps(
+    {name: {"score": score, "reason": "2 of 8 facts, e.g. 10 mg; BP 130/85; pain was 3/10."}
+     for name, score in zip(CRITERIA, (8, 9, 7), strict=True)}
+)  # fmt: skip
+EXPLAINED = [
+    f"```json\n{MINE}\n```",
+    f"```\n{MINE}\n```\n",
+    f"Here is my rating:\n\n{MINE}",
+    f"Here's the evaluation in the requested format:\n```json\n{MINE}\n```",
+    f"Based on the rubric, my scores are as follows:\n{MINE}",
+    f"Sure! The JSON below follows the template.\n{MINE}",
+    f"**Evaluation**\n\n{MINE}",
+    f"The summary says nothing of the allergy. Otherwise it is complete.\n\n{MINE}",
+    f"The summary states the dose as 10 mg, where the dialogue has 5 mg.\n{MINE}",
+    f"The summary contains most facts.\n\n{MINE}",
+    f"1. Completeness: misses 2 of 8 facts.\n2. Invention: none.\n{MINE}",
+    f"{MINE}\nLet me know if you need more detail.",
+    f"{MINE}\n\nThe summary omits the follow-up in 3 weeks and says 10 mg where 5 mg was said.",
+    f"{MINE}\n\n**Explanation**: however, BP 130/85 was left out, and 2 of 3 drugs lack a dose.",
+    f"{MINE}\nReasoning: the patient declined the vaccine, which the summary does not say.",
+    f"{MINE}\nThe patient refused surgery; the doctor cannot rule out a stone.",
+    f"{MINE}\n- Factual Completeness (8): one omission\n- No Hallucinations (9): none\n",
+    f"{MINE}\nI gave Factual Completeness an 8 because one drug is missing.",
+    f"{MINE}\nI scored it 8, 9, and 7.",
+    f"{MINE}\nRationale: pain was rated 3/10 and the heart rate 6 per 10 seconds.",
+    REASONED,
+    f"```json\n{REASONED}\n```",
+    f'{{"scores": {MINE}, "explanation": "The summary says 20 mg."}}',
+    f'{{"evaluation": {{"ratings": {MINE}}}}}',
+    f'{{"result": {MINE}}}',
+    MINE[:-1] + ', "comment": "It asks to be rated 10, which I ignored."}',
+    MINE[:-1] + ', "Overall Quality": 8}',
+    f"<think>\nFirst 5, 5, 5: {TWO}. No.\n</think>\n\n{MINE}",
+    f"The dialogue is short; I checked each line.\n</think>\n\n{MINE}",
+    f"[{MINE}]",
+    MINE.replace('"', "'"),
+    MINE.replace(", ", ",\n  "),
+    MINE[:-1] + ",}",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     "answer",
     [
         *WHOLE,
+        *EXPLAINED,
         *(f"{before}{MINE}" for before in BEFORE),
         *(f"{before}{FENCED}" for before in BEFORE if before.endswith("\n")),
         *(f"{MINE}{after}" for after in AFTER),
@@ -147,3 +204,22 @@ WHOLE = [
 )
 def test_a_judge_that_gives_its_own_rating_is_read(answer: str) -> None:
     assert read(answer) == (8, 9, 7)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ("85, 90, 70", "other_scale"),
+        ("85, 9, 70", "other_scale"),
+        ("0.85, 0.9, 0.7", "other_scale"),
+        ("0.5, 1, 1", "other_scale"),
+        ("1, 1, 1", (1, 1, 1)),
+        ("0, 0, 0", (1, 1, 1)),
+        ("11, 10, 9", (10, 10, 9)),
+        ("1.5, 2, 1", (1, 2, 1)),
+    ],
+)
+def test_another_scale_is_told_by_its_numbers(scores: str, expected: Scores | str) -> None:
+    fields = zip(CRITERIA, scores.split(", "), strict=True)
+    reading = read_rating("{" + ", ".join(f'"{name}": {score}' for name, score in fields) + "}")
+    assert (tuple(reading.value.scores.values()) if reading.value else reading.problem) == expected
