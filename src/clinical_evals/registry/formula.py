@@ -33,15 +33,6 @@ def evaluate(metric: str, formulas: Mapping[str, str], counts: Mapping[str, int]
     return _Evaluation(formulas, counts).metric(metric)
 
 
-def check_formula(formula: str) -> None:
-    """Refuse a formula that is not arithmetic over names.
-
-    Raises:
-        FormulaError: If it cannot be read.
-    """
-    _parse(formula)
-
-
 def _ratio(part: Value, whole: Value) -> Value:
     return part / whole if part is not None and whole else None
 
