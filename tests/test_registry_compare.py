@@ -115,7 +115,7 @@ def test_a_gate_gives_three_answers_and_their_exit_codes(registry: Path) -> None
                                     "--margin=1", "--alpha=0", "--alpha=0.51", "--alpha=nan", "--metric=",
                                     "--metric=none", "--task=bogus"])  # fmt: skip
 def test_a_gate_that_could_not_fail_is_refused(registry: Path, option: str) -> None:
-    said = {"margin": "lies between 0 and 1", "alpha": "above 0 and at most 0.5", "metric": "Both have: quality",
+    said = {"margin": "above 0 and below 1", "alpha": "above 0 and at most 0.5", "metric": "Both have: quality",
             "task": "The registry has: toy"}  # fmt: skip
     refused = ask("gate", "m/good", "m/bad", "--margin=0.1", option)
     assert (refused.exit_code, refused.stderr.count("\n"), refused.stdout) == (2, 1, "")

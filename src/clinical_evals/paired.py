@@ -200,9 +200,11 @@ def gate_paired(
     if not 0 < width < math.inf:
         raise ValueError(f"width must be above 0, got {width}")
     if not 0 < margin < width:
-        raise ValueError(f"margin must lie between 0 and {width:g}, the metric's whole range; got {margin:g}")
+        raise ValueError(
+            f"margin {margin:g}: choose one above 0 and below {width:g}, the metric's whole range"
+        )
     if not 0 < alpha <= 0.5:
-        raise ValueError(f"alpha must be above 0 and at most 0.5, got {alpha:g}")
+        raise ValueError(f"alpha {alpha:g}: choose a chance above 0 and at most 0.5")
     drops = -_differences(baseline, candidate, clusters)
     summary = summarise(drops.tolist(), clusters, resamples=1)
     if summary.clusters < 2:

@@ -168,7 +168,8 @@ def gate_runs(
     Raises:
         InputError: If the runs cannot be compared: the same run twice, other tasks, data or scorer settings,
             a run that the leaderboard would not rank, a metric without a declared range or without values of
-            samples, or a margin or alpha out of range.
+            samples.
+        ValueError: If the margin or alpha is out of range; see `gate_paired`.
     """
     comparison = compare_runs(baseline, candidate, metric=metric)
     name = comparison.headline
@@ -187,13 +188,6 @@ def gate_runs(
     if facts.is_best_at_0:
         raise InputError(f"metric {name!r} is best at 0, so no change of it is a drop; choose another")
     low, high = sorted(facts.range)
-    if not 0 < margin < high - low:
-        raise InputError(
-            f"--margin {margin:g}: {name} lies between {low:g} and {high:g}, so choose a margin above 0 and "
-            f"below {high - low:g}"
-        )
-    if not 0 < alpha <= 0.5:
-        raise InputError(f"--alpha {alpha:g}: choose a chance above 0 and at most 0.5")
     sign = 1 if facts.higher_is_better else -1
     values = _with_gaps(name, sign, baseline.rows, candidate.rows)
     if not values:
