@@ -48,6 +48,13 @@ def test_paths_named_in_the_readme_exist() -> None:
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
+def test_the_table_in_the_readme_is_of_this_code() -> None:
+    facts = (tasks.grounding().metadata or {})["clinical_evals"]
+    printed = " ".join(README.split())
+    assert f"scorer: {facts['signature']} " in printed, "print it anew with make demo"
+    assert facts["digest"] in printed
+
+
 def test_no_module_is_long() -> None:
     modules = [*ROOT.glob("src/**/*.py"), *ROOT.glob("tasks/*.py"), *ROOT.glob("scorers/*.py")]
     assert [str(path) for path in modules if len(path.read_text(encoding="utf-8").splitlines()) > 400] == []
