@@ -52,7 +52,7 @@ def test_the_table_in_the_readme_is_of_this_code() -> None:
     facts = (tasks.grounding().metadata or {})["clinical_evals"]
     printed = " ".join(README.split())
     assert f"scorer: {facts['signature']} " in printed, "print it anew with make demo"
-    assert facts["digest"] in printed
+    assert facts["dataset"]["digest"] in printed
 
 
 def test_no_module_is_long() -> None:

@@ -18,7 +18,8 @@ from inspect_ai.model import GenerateConfig, ModelConfig
 
 from clinical_evals.ontology import opened
 from clinical_evals.ontology.vocabulary import embedded_path
-from clinical_evals.registry.record import RunRecord, build_record
+from clinical_evals.registry.record import RunRecord
+from clinical_evals.registry.record_of_log import build_record
 from clinical_evals.signature import code_digest, parse_signature, signature
 from clinical_evals.summary import figures
 

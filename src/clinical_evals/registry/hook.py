@@ -14,7 +14,8 @@ import anyio
 from inspect_ai.hooks import Hooks, RunEnd, RunStart, SampleEnd, TaskEnd, TaskStart, hooks
 
 from clinical_evals.registry.location import LOCAL, Location, locate, mode
-from clinical_evals.registry.record import SampleRow, build_record, is_of_suite, sample_row
+from clinical_evals.registry.record import SampleRow
+from clinical_evals.registry.record_of_log import build_record, is_of_suite, sample_row
 from clinical_evals.registry.spool import keep_somewhere
 
 if TYPE_CHECKING:

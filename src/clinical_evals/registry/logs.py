@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clinical_evals.registry.paths import open_binary
-from clinical_evals.registry.record import RunRecord, SampleRow, build_record, sample_row
+from clinical_evals.registry.record import RunRecord, SampleRow
+from clinical_evals.registry.record_of_log import build_record, sample_row
 
 
 class LogError(Exception):
