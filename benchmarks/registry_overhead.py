@@ -1,10 +1,9 @@
 """What the registry costs a run: 2,000 trivial samples with it beside without it, as ratios.
 
 The runs are taken in turns in one process, each round in another order, so that a machine that grows slower
-favours none: no registry, the local one, and a server that is down, slow (10 s a call) or answers 500. With
-`--peer PYTHON`, the same task is also run by an environment of its own that has `inspect-mlflow`
-(`python -m venv PEER; PEER/bin/pip install inspect-mlflow mlflow`), once without its hook and once with it,
-into SQLite. The time is that of `inspect_ai.eval` from call to return.
+favours none: no registry, the local one, and a server that is down, slow (10 s a call) or answers 500. The
+same task is also run by an environment of its own that has `inspect-mlflow`, which is made on first use, once
+without its hook and once with it, into SQLite. The time is that of `inspect_ai.eval` from call to return.
 Run: python benchmarks/registry_overhead.py
 """
 
@@ -19,6 +18,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from peers import python_with
 from trivial_run import seconds
 
 from clinical_evals.registry import hook
@@ -61,7 +61,7 @@ def one_run(samples: int, registry: str, uri: str) -> float:
     return took
 
 
-def peer(python: str, samples: int, hook_on: bool) -> float:
+def peer(python: Path, samples: int, hook_on: bool) -> float:
     """Time one run in an environment of its own; its hook does nothing without a tracking address."""
     script = Path(__file__).with_name("trivial_run.py").absolute()
     environment = os.environ | {"MLFLOW_DISABLE_TELEMETRY": "true"}
@@ -80,10 +80,10 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--arms", default="off,local,down,slow,500", help="Which to run; off is needed.")
-    parser.add_argument("--peer", help="A Python that has inspect-mlflow.")
+    parser.add_argument("--no-peer", action="store_true", help="Leave inspect-mlflow out.")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    python = None if options.peer is None else str(Path(options.peer).absolute())
+    python = None if options.no_peer else python_with("inspect-mlflow", "inspect_mlflow", "mlflow")
     arms = {
         "off": ("off", ""),
         "local": ("on", ""),

@@ -1,29 +1,27 @@
 """`score_cohort` beside py-phenoforge on the same codes and edges, and how its time grows with the sets.
 
-py-phenoforge gets a virtual environment of its own in a folder under the temporary one and a database of the
-embedded release; without it (no package index, say) the benchmark says so and shows our times alone.
+py-phenoforge gets a virtual environment of its own and a database of the embedded release; without it (no
+package index, say) the benchmark says so and shows our times alone.
 """
 
 import json
 import random
 import subprocess
-import sys
 import tempfile
 import time
-import venv
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
 import duckdb
 import pandas as pd
+from peers import python_with
 
 from clinical_evals.ontology.hierarchy import Hierarchy
 from clinical_evals.ontology.models import CohortEvalResult
 from clinical_evals.ontology.scoring import match_scores, score_cohort
 from clinical_evals.ontology.vocabulary import load_hierarchy, open_vocabulary
 
-FOLDER = Path(tempfile.gettempdir()) / "clinical-evals-phenoforge"
 FIGURES = ("coverage", "over_inclusion_penalty", "hierarchical_score")
 
 # Runs in the other environment: reads code sets from standard input, writes times and figures.
@@ -42,27 +40,12 @@ json.dump(out, sys.stdout)
 """
 
 
-def their_python() -> Path | None:
-    """Give a Python that can import phenoforge, installing it on first use, or None."""
-    python = FOLDER / "venv" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    imports = [python, "-c", "import phenoforge.eval.harness"]
-    if python.exists() and not subprocess.run(imports, capture_output=True, check=False).returncode:
-        return python
-    venv.create(FOLDER / "venv", with_pip=True, clear=True)
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "py-phenoforge"]
-    for command in (install, imports):
-        if subprocess.run(command, capture_output=True, check=False).returncode:
-            return None
-    return python
-
-
 def write_their_database(hierarchy: Hierarchy, path: Path) -> None:
     """Write codes and is-a edges as phenoforge's tables."""
     ids, nodes = hierarchy.ids, range(len(hierarchy))
     concepts = pd.DataFrame({"id": ids, "code": hierarchy.codes})
     pairs = [(ids[node], ids[parent]) for node in nodes for parent in hierarchy.parents(node)]
     edges = pd.DataFrame(pairs, columns=["child", "parent"])
-    path.unlink(missing_ok=True)
     with duckdb.connect(str(path)) as theirs:
         theirs.register("concepts", concepts)
         theirs.register("edges", edges)
@@ -117,12 +100,11 @@ def main() -> None:
     with open_vocabulary() as con:
         hierarchy = load_hierarchy(con)
         diabetes, anything = hierarchy.descendants("E08-E13")[1:], [c for c in hierarchy.codes if "." in c]
-        FOLDER.mkdir(exist_ok=True)
-        if python := their_python():
-            write_their_database(hierarchy, FOLDER / "vocabulary.duckdb")
-            beside_phenoforge(hierarchy, python, FOLDER / "vocabulary.duckdb", diabetes)
-        else:
-            print("py-phenoforge cannot be installed here: our times alone")
+        if python := python_with("py-phenoforge", "phenoforge.eval.harness"):
+            with tempfile.TemporaryDirectory() as folder:
+                database = Path(folder) / "vocabulary.duckdb"
+                write_their_database(hierarchy, database)
+                beside_phenoforge(hierarchy, python, database, diabetes)
     rng = random.Random(1)
     for size in (50, 500, 5_000):
         truth, predicted = rng.sample(anything, size), rng.sample(anything, size)

@@ -25,6 +25,7 @@ from clinical_evals.data_use import data_use, may_log_text
 from clinical_evals.grounding.claims import MAX_CLAIMS, Extraction, build_claims
 from clinical_evals.grounding.gold import Injection
 from clinical_evals.grounding.prompts import extraction_messages, grounding_messages
+from clinical_evals.grounding.robustness import TWIN_FORMULAS
 from clinical_evals.grounding.scoring import figure_formulas, scorer_signature
 from clinical_evals.grounding.verdicts import VerdictList
 from clinical_evals.notes import BUNDLED, NoteDataset, load_extractions, load_notes
@@ -105,7 +106,8 @@ def _facts(
         name: {"formula": formula} for name, formula in figure_formulas(gold).items() if name not in metrics
     }
     if twins:
-        metrics["injection_success"] = {"range": [0, 1], "higher_is_better": False}
+        facts = {"injection_success": {"range": [0, 1], "higher_is_better": False}}
+        metrics |= {name: {"formula": rule} | facts.get(name, {}) for name, rule in TWIN_FORMULAS.items()}
     return task_facts(
         signature=scorer_signature(max_claims=max_claims, finished=subject is not None),
         headline="grounded_f1" if gold else "strict_score",

@@ -2,13 +2,22 @@
 
 import math
 import random
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from clinical_evals.tasks import grounding
-from inspect_ai import eval as inspect_eval
-from registry_toys import record, settle
+from clinical_evals.tasks import (
+    code_set,
+    decomposition,
+    grounding,
+    judge_calibration,
+    retrieval,
+    summary,
+)
+from inspect_ai import Task
+from registry_toys import record, run, settle
 
 from clinical_evals.cli import cli
 from clinical_evals.registry.formula import FormulaError, evaluate
@@ -20,6 +29,7 @@ from clinical_evals.registry.runs import view_record
 from clinical_evals.registry.spool import keep
 from clinical_evals.registry.verify import recount
 
+TASKS = (code_set, decomposition, grounding, judge_calibration, retrieval, summary)
 FORMULAS = {
     "strict": "ratio(grounded + 0.5 * partial, claims)",
     "recall": "ratio(found, gold)",
@@ -137,17 +147,13 @@ def test_any_one_edited_number_is_found() -> None:
     assert recount(run.rows, view.facts, 1, view.stored | {"extra": 1.0}).mismatches
 
 
-def test_verify_reads_the_registry_and_catches_one_edited_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+def test_verify_reads_the_registry_and_catches_one_edited_count(folder: Path) -> None:
     keep(counted_record(), locate().spool)
     settle()
     honest = CliRunner().invoke(cli, ["verify", "m/one"])
     assert honest.exit_code == 0, honest.output
     assert "all right" in honest.stdout
-    table = next((tmp_path / "mlruns" / "artifacts").rglob("samples.parquet"))
+    table = next((folder / "mlruns" / "artifacts").rglob("samples.parquet"))
     rows = read_rows(table)
     rows[3] = rows[3].model_copy(update={"counts": rows[3].counts | {"gold": rows[3].counts["gold"] + 1}})
     write_rows(rows, table)
@@ -157,16 +163,25 @@ def test_verify_reads_the_registry_and_catches_one_edited_count(
     assert "WRONG run: total_gold" in edited.stdout
 
 
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.__name__)
 def test_every_figure_of_a_bundled_run_follows_from_its_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    task: Callable[[], Task], folder: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    inspect_eval(grounding(), model="replay/gaming", display="none", log_dir=str(tmp_path / "logs"))
+    if task is retrieval:
+        run(task())
+    else:
+        run(
+            task(),
+            model="replay/gaming",
+            model_roles={"grader": "replay/faithful"} if task is summary else {},
+        )
     (view,) = settle()
     found = CliRunner().invoke(cli, ["verify", view.run_id])
     assert found.exit_code == 0, found.output
-    assert "1024 sample values from counts" in found.stdout
+    number = re.search(r"^(\d+) sample values from counts", found.stdout, re.MULTILINE)
+    assert number
+    assert int(number[1]) >= 4 * view.rows
+    assert "Without a formula" not in found.stdout
     assert math.isfinite(view.figure(view.headline).mean)
 
 
