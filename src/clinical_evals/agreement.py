@@ -1,8 +1,8 @@
 """How far two raters agree, such as people and a judge: chance-corrected, by rank, and in points.
 
-Each figure comes with a seeded percentile bootstrap interval that draws whole families. Pure NumPy. What
-the data cannot say is NaN, never 0 or 1: fewer than two rated items, or ratings that are all alike, where
-agreement by chance is certain and nothing can tell it from skill. Bias and distance need one item only.
+Each figure comes with a seeded bootstrap interval that draws whole families. What the data cannot say is NaN,
+never 0 or 1: fewer than two rated items, or ratings that are all alike, where agreement by chance is certain
+and nothing can tell it from skill. Bias and distance need one item only.
 """
 
 import math
@@ -12,6 +12,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from .statistics import bootstrap_ends
 
 __all__ = [
     "SCALE",
@@ -155,7 +157,10 @@ def agreement(
                 drawn[name].append(measure(weights))
     once = np.ones((1, len(people)))
     return Agreement(
-        **{name: _figure(float(measure(once)[0]), drawn[name], level) for name, measure in measures.items()},
+        **{
+            name: _figure(float(measure(once)[0]), drawn[name], count, level)
+            for name, measure in measures.items()
+        },
         n=len(people),
         clusters=count,
         human_missing=int(no_human.sum()),
@@ -353,13 +358,12 @@ def _draws(families: NDArray[np.intp], count: int, resamples: int, seed: int) ->
         yield times[:, families].astype(np.float64)
 
 
-def _figure(value: float, drawn: list[Floats], level: float) -> Figure:
+def _figure(value: float, drawn: list[Floats], count: int, level: float) -> Figure:
     draws = np.concatenate(drawn) if drawn else np.empty(0)
     defined = draws[~np.isnan(draws)]
     if math.isnan(value) or len(defined) < max(1, (1 - _MOST_UNDEFINED) * len(draws)):
         return Figure(value, math.nan, math.nan)
-    lower, upper = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    return Figure(value, float(lower), float(upper))
+    return Figure(value, *bootstrap_ends(defined, count, level))
 
 
 def _ratings(given: Sequence[float] | Floats, name: str, scale: tuple[int, int] | None) -> Floats:

@@ -86,10 +86,8 @@ def compare_paired(
 ) -> Difference:
     """Compare paired values.
 
-    The interval is the percentile bootstrap over families, expanded for small numbers of them (Hesterberg,
-    The American Statistician 69, 2015: the percentiles `Φ(-√(n/(n-1))·t)` instead of `α/2`). The p-value
-    flips the sign of whole families at random (all ways if there are few), for without a difference a
-    family's runs could be swapped.
+    The interval is the bootstrap over families of `summarise`. The p-value flips the sign of whole families
+    at random (all ways if there are few), for without a difference a family's runs could be swapped.
 
     Args:
         first: Finite values of the first run.
@@ -104,9 +102,7 @@ def compare_paired(
     """
     differences = _differences(first, second, clusters)
     sums = _by_cluster(differences, clusters)
-    summary = summarise(
-        differences.tolist(), clusters, level=_expanded(level, len(sums)), resamples=resamples, seed=seed
-    )
+    summary = summarise(differences.tolist(), clusters, level=level, resamples=resamples, seed=seed)
     return Difference(
         summary.mean,
         summary.stderr,
@@ -301,14 +297,3 @@ def _by_cluster(values: Floats, clusters: Sequence[str] | None) -> Floats:
         return values
     _, codes = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
     return np.bincount(codes, values).astype(np.float64)
-
-
-def _expanded(level: float, count: int) -> float:
-    """Give the level whose percentiles cover `level` with so few families."""
-    from scipy.stats import norm, t
-
-    if count < 2:
-        return level
-    reach = math.sqrt(count / (count - 1)) * float(t.ppf((1 + level) / 2, count - 1))
-    # Two families ask for more than any percentile gives.
-    return min(1 - 2 * float(norm.sf(reach)), 1 - 1e-9)

@@ -7,11 +7,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from clinical_evals.agreement import Agreement, agreement, krippendorff_alpha
+from clinical_evals.agreement import SCALE, Agreement, agreement, krippendorff_alpha
 from clinical_evals.registry.record import SampleRow, Statistic
-
-_SCALE = (1, 10)
-"""Whole ratings on this scale have a kappa; others are compared by rank and distance only."""
+from clinical_evals.statistics import bootstrap_ends
 
 _PANEL_RESAMPLES = 500
 _FIELDS: dict[Statistic, str] = {
@@ -51,9 +49,10 @@ def run_statistic(statistic: Statistic, of: Sequence[str], rows: Sequence[Sample
 @lru_cache(maxsize=64)
 def _agree(human: tuple[float, ...], judge: tuple[float, ...], families: tuple[str, ...]) -> Agreement:
     """Compare two raters once for all their statistics."""
-    low, high = _SCALE
+    low, high = SCALE
     on_scale = all(low <= rating <= high for rating in (*human, *judge))
-    return agreement(human, judge, families, scale=_SCALE if on_scale else None)
+    # Whole ratings on the scale have a kappa; others are compared by rank and distance only.
+    return agreement(human, judge, families, scale=SCALE if on_scale else None)
 
 
 def _panel_alpha(ratings: NDArray[np.float64], families: Sequence[str]) -> tuple[float, float, float]:
@@ -71,5 +70,4 @@ def _panel_alpha(ratings: NDArray[np.float64], families: Sequence[str]) -> tuple
     known = np.array(draws)[~np.isnan(draws)]
     if len(known) < 0.95 * _PANEL_RESAMPLES:
         return value, math.nan, math.nan
-    lower, upper = np.quantile(known, [0.025, 0.975])
-    return value, float(lower), float(upper)
+    return value, *bootstrap_ends(known, len(columns))
