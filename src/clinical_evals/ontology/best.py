@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinical_evals.ontology.best_index import GENERIC_WEIGHT, Floats, Index, Places, build_index
+from clinical_evals.ontology.best_lacking import without
 from clinical_evals.ontology.best_names import NamedSets
 from clinical_evals.ontology.best_query import CohortQuery, read_query
 from clinical_evals.ontology.best_words import decisive_words, generic_words
@@ -129,7 +130,7 @@ class BestRetriever:
         if k is not None:
             check_k(k)
         named, found = self.read(query)
-        chosen = gather(self.index, named, found, self._weights)
+        chosen = gather(self.index, named, found, self._weights, read_query(query).lacking)
         ranked = sorted((-score, self.index.codes[place], place) for place, score in chosen.items())
         return [Hit(code, self.index.names[place], -lost) for lost, code, place in ranked[:k]]
 
@@ -141,7 +142,11 @@ class BestRetriever:
 
 
 def gather(
-    index: Index, named: NDArray[np.bool_], found: tuple[Places, Floats] | None, weights: Weights
+    index: Index,
+    named: NDArray[np.bool_],
+    found: tuple[Places, Floats] | None,
+    weights: Weights,
+    lacking: Sequence[frozenset[str]] = (),
 ) -> dict[int, float]:
     """Give the places that belong with their probability: 1 for what is named outright."""
     scores = np.where(named, 1.0, 0.0)
@@ -151,7 +156,7 @@ def gather(
         share = weights.share_beside if named.any() else weights.share
         kept = choose(probability, weights.least, share)
         np.maximum.at(scores, places[kept], probability[kept])
-    places = index.billable[scores[index.billable] > 0]
+    places = without(index, index.billable[scores[index.billable] > 0], lacking)
     return with_headers(index, places, scores[places])
 
 

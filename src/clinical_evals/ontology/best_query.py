@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from clinical_evals.language.wording import stem
+from clinical_evals.ontology.best_lacking import split_lacking
 from clinical_evals.ontology.best_words import (
     generic_words,
     known_terms,
@@ -95,6 +96,7 @@ class CohortQuery:
         whole: Canonical words of the name as one thing, exclusions and stage of care left out.
         context: Of what those are a detail ("Leukemia" in "Leukemia - hairy cell"), as alternatives.
         exclusions: Canonical words of each thing that it leaves out.
+        lacking: Words of each thing that it says the people do not have ("without aura").
         encounter: The stage of care that it names.
         asks_for_rest: Whether it asks for "other" conditions, those that are not named elsewhere.
     """
@@ -103,6 +105,7 @@ class CohortQuery:
     whole: tuple[str, ...] = ()
     context: tuple[tuple[str, ...], ...] = ()
     exclusions: tuple[tuple[str, ...], ...] = ()
+    lacking: tuple[frozenset[str], ...] = ()
     encounter: Encounter | None = None
     asks_for_rest: bool = False
 
@@ -128,6 +131,7 @@ def read_query(text: str) -> CohortQuery:
         said = found[1].lower()
         encounter = stages["q" if said == "sequela" else said[0]]
         rest = rest[: found.start()]
+    rest, lacking = split_lacking(rest)
     whole = rest
     for inside in re.findall(r"\(([^()]*)\)", rest):
         excluded = _EXCLUSION.match(inside.strip())
@@ -157,6 +161,7 @@ def read_query(text: str) -> CohortQuery:
         tuple(query_words(whole)),
         tuple(dict.fromkeys(words for part in _parts(context) for words in part)),
         tuple(part[0] for text in left_out for part in _parts(text, reword=False)),
+        lacking,
         encounter,
         asks_for_rest,
     )
