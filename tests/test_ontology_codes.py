@@ -270,7 +270,6 @@ def test_the_command_prints_lines(tmp_path: Path) -> None:
         ('["E11.9"', "truth.txt: begins like a JSON list but is none"),
         ('{"codes": ["E11.9"]}', "truth.txt: holds a JSON object"),
         ("[" * 100_000, "truth.txt: begins like a JSON list but is none"),
-        ("code;name\nE11.9;diabetes\n", "truth.txt: holds no code of this release to compare with"),
         ("5\n21\n", "truth.txt: holds no code of this release to compare with"),  # numbers of chapters
         ("250.00\nI64\nE11.99\n", "truth.txt: holds no code of this release to compare with"),
         ("hello\nH40.11X0\n", "truth.txt: holds no code of this release to compare with"),
@@ -284,6 +283,26 @@ def test_unusable_files(tmp_path: Path, truth: str, part: str) -> None:
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("written", "note"),
+    [
+        (
+            "code,description\nE11.21,DM nephropathy\nE11.22,CKD, stage 3\n",
+            "not read (lines: 2)",
+        ),
+        ('"E11.21";"DM nephropathy"\n"E11.22";"CKD"\n', "not read (lines: 2)"),
+        ("E11.21 nephropathy\nE11.22 - kidney disease\n", "not read (lines: 2)"),
+        ("E11.21\tnephropathy\nE11.22\n", "not read (lines: 1)"),
+    ],
+)
+def test_a_code_with_its_description_is_the_code(tmp_path: Path, written: str, note: str) -> None:
+    result = run(tmp_path, "E11.21\nE11.22\n", written)
+    found = scores(run(tmp_path, "E11.21\nE11.22\n", written, "--json"))
+    assert (found["strictSetScore"], found["invalid"]) == (1.0, [])
+    assert note in result.stderr
+    assert ("line 1 is taken for a header" in result.stderr) == written.startswith("code")
+
+
 def test_several_codes_on_a_line_and_an_entry_without_end(tmp_path: Path) -> None:
     read = scores(
         run(tmp_path, "E11.9, I10\nE78.5;J45 I48\n", ["E11.9 I10", "E78.5", "J45", "I48"], "--json")
@@ -294,7 +313,7 @@ def test_several_codes_on_a_line_and_an_entry_without_end(tmp_path: Path) -> Non
     read = scores(run(tmp_path, "I60- I69\n", "I60 – I69", "--json"))
     assert read["strictSetScore"] == 1.0
     read = scores(run(tmp_path, "E11.9", ["E11.9", "x" * 1_000_000, "E11.9, diabetes"], "--json"))
-    assert read["invalid"] == ["x" * 39 + "…", "E11.9, diabetes"]
+    assert read["invalid"] == ["x" * 39 + "…"]
 
 
 def test_lists_without_end_are_cut_in_the_lines_for_people(tmp_path: Path) -> None:

@@ -310,7 +310,7 @@ def test_a_judged_score_stands_beside_what_its_judge_is_worth() -> None:
     }
     text = invoke("--task", "toy").stdout
     assert "uncalibrated" in text
-    assert "0.71 [0.71, 0.71]" in text
+    assert "0.71 [" in text
     assert "judge agreement: agreement of the same judge and people, on toys" in text
 
 

@@ -80,6 +80,23 @@ def test_intervals_of_few_families_cover_what_they_promise() -> None:
     assert 0.935 <= covered / rounds <= 0.965
 
 
+@pytest.mark.parametrize("count", [2, 16, 64])
+def test_equal_values_have_an_interval_that_is_exact_for_labels(count: int) -> None:
+    for value in (0, 1):
+        exact = stats.binomtest(count * value, count).proportion_ci()
+        result = summarise([float(value)] * count, limits=(0, 1))
+        assert (result.lower, result.upper) == pytest.approx((exact.low, exact.high), abs=1e-12)
+        assert result.stderr == 0
+    inside = summarise([7.0] * count, [f"f{at // 2}" for at in range(count)], limits=(1, 10))
+    if count > 2:
+        others = 1 - 0.025 ** (2 / count)
+        assert (inside.lower, inside.upper) == pytest.approx((7 - 6 * others, 7 + 3 * others))
+    else:
+        assert math.isnan(inside.lower), "one family says nothing"
+    without = summarise([0.5] * count)
+    assert (without.lower, without.upper) == (0.5, 0.5)
+
+
 def test_undefined_values_are_left_out_and_not_counted() -> None:
     assert summarise([0.5, math.nan, 1.0]) == summarise([1.0, 0.5])
     assert summarise([0.5, math.nan, 1.0], ["a", "b", "c"]).clusters == 2

@@ -9,7 +9,8 @@ import click
 from clinical_evals.cli_vocab import unusable_input, vocabulary_option
 from clinical_evals.files import InputError, read_text
 
-_SEPARATORS = re.compile(r"[,;\"']")
+_SEPARATORS = re.compile(r"[,;\"']|\s[-–—]+\s")
+_COLUMNS = re.compile(r"[,;\t]")
 _MOST_SHOWN = 20  # codes of one kind, in the lines for people; JSON holds all
 
 
@@ -22,7 +23,8 @@ def codes(truth: Path, predicted: Path, vocab_path: Path | None, as_json: bool) 
     """Score the codes of one file against those of another, with credit for near misses.
 
     Each file holds one code a line (or several, parted by commas, semicolons or blanks) or a JSON list of
-    codes, written in any usual way (e1121, E11.21, E11.-).
+    codes, written in any usual way (e1121, E11.21, E11.-). Of a line that goes on in words ("E11.21,
+    nephropathy") the code is taken, and the command says so.
     A header or block counts as itself, not as the codes below it. True codes that the vocabulary lacks are
     set aside and listed; predicted ones that it lacks are invalid and earn nothing.
     """
@@ -43,7 +45,7 @@ def codes(truth: Path, predicted: Path, vocab_path: Path | None, as_json: bool) 
 def _listed(codes: list[str]) -> str:
     further = len(codes) - _MOST_SHOWN
     more = f" and {further} more; --json lists all" if further > 0 else ""
-    return (", ".join(codes[:_MOST_SHOWN]) or "none") + more
+    return ("; ".join(codes[:_MOST_SHOWN]) or "none") + more
 
 
 def _score(truth: list[str], predicted: list[str], vocab: Path | None) -> dict[str, float | list[str]] | None:
@@ -78,18 +80,11 @@ def _score(truth: list[str], predicted: list[str], vocab: Path | None) -> dict[s
 
 def _read(path: Path) -> list[str]:
     """Read the codes of a file: a JSON list, or lines; what is no code stays as it is written."""
-    from clinical_evals.ontology.codes import read_code
-
     text = read_text(path)
     if text.lstrip().startswith("{"):
         raise InputError(f"{path}: holds a JSON object; write a JSON list of codes, or one code a line")
     if not text.lstrip().startswith("["):
-        found = []
-        for line in filter(None, map(str.strip, text.splitlines())):
-            parts = _SEPARATORS.sub(" ", line).split()
-            # A block with blanks (I60 - I69) is one code; a line with anything else is no list of them.
-            found += parts if not read_code(line) and all(map(read_code, parts)) else [line]
-        return found
+        return _read_lines(path, [line for line in map(str.strip, text.splitlines()) if line])
     try:
         entries = json.loads(text)
     except (ValueError, RecursionError):
@@ -98,3 +93,28 @@ def _read(path: Path) -> list[str]:
         if not isinstance(entry, str):
             raise InputError(f"{path}: entry {number} is no string; write codes as strings")
     return [entry for entry in entries if entry.strip()]
+
+
+def _read_lines(path: Path, lines: list[str]) -> list[str]:
+    """Read a code or several a line; words behind a code are left out, and so is such a table's header."""
+    from clinical_evals.ontology.codes import read_code
+
+    found, with_words = [], 0
+    for line in lines:
+        parts = _SEPARATORS.sub(" ", line).split()
+        # A block with blanks (I60 - I69) is one code.
+        if read_code(line):
+            found.append(line)
+        elif all(map(read_code, parts)):
+            found += parts
+        elif parts and read_code(parts[0]):
+            found.append(parts[0])
+            with_words += 1
+        else:
+            found.append(line)
+    if with_words:
+        header = found[0] == lines[0] and not read_code(lines[0]) and _COLUMNS.search(lines[0]) is not None
+        note = f"{path}: words behind a code are not read (lines: {with_words})"
+        click.echo(f"Note: {note}{'; line 1 is taken for a header' if header else ''}", err=True)
+        found = found[header:]
+    return found

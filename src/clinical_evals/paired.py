@@ -80,6 +80,7 @@ def compare_paired(
     second: Sequence[float],
     clusters: Sequence[str] | None = None,
     *,
+    width: float | None = None,
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
@@ -93,6 +94,8 @@ def compare_paired(
         first: Finite values of the first run.
         second: Those of the second, in the same order.
         clusters: Family of each pair. Default: each on its own.
+        width: The metric's range, its highest less its lowest value, by which pairs that are all equal have
+            an interval too; see `summarise`.
         level: Coverage of the interval.
         resamples: Number of draws, for the interval and for p.
         seed: Seed of both.
@@ -102,7 +105,10 @@ def compare_paired(
     """
     differences = _differences(first, second, clusters)
     sums = _by_cluster(differences, clusters)
-    summary = summarise(differences.tolist(), clusters, level=level, resamples=resamples, seed=seed)
+    limits = None if width is None else (-width, width)
+    summary = summarise(
+        differences.tolist(), clusters, limits=limits, level=level, resamples=resamples, seed=seed
+    )
     return Difference(
         summary.mean,
         summary.stderr,

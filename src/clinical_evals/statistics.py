@@ -40,6 +40,7 @@ def summarise(
     values: Sequence[float],
     clusters: Sequence[str] | None = None,
     *,
+    limits: tuple[float, float] | None = None,
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -55,6 +56,8 @@ def summarise(
     Args:
         values: Finite numbers; NaN means undefined and is left out.
         clusters: The family each value belongs to, as long as ``values``. Default: each value on its own.
+        limits: Least and greatest possible value. Where all values are equal, no draw can show how far the
+            mean could be from them; the interval is then that of `interval_of_equals`.
         level: Coverage of the interval, between 0 and 1. Defaults to 0.95.
         resamples: Number of bootstrap draws, at least 1. Defaults to 2000.
         seed: Seed of the bootstrap; the same seed gives the same interval.
@@ -88,8 +91,30 @@ def summarise(
     if count < 2:
         return Summary(mean, math.nan, math.nan, math.nan, len(array), count)
     stderr = math.sqrt(count / (count - 1) * math.fsum((sums**2).tolist())) / len(array)
+    if limits is not None and array.min() == array.max():
+        return Summary(mean, stderr, *interval_of_equals(mean, limits, count, level), len(array), count)
     means = mean + _bootstrap_deviations(sums, sizes, resamples, seed)
     return Summary(mean, stderr, *bootstrap_ends(means, count, level), len(array), count)
+
+
+def interval_of_equals(
+    value: float, limits: tuple[float, float], clusters: int, level: float = 0.95
+) -> tuple[float, float]:
+    """Give the interval of a mean of which only one value was seen, without any assumption.
+
+    If more than a share ``q = 1 - ((1 - level) / 2)^(1/C)`` of all clusters were otherwise, C that are not
+    would be rarer than the interval's risk on one side; and the others could lie at either limit. For 0 or C
+    of C labels this is the interval of Clopper and Pearson.
+
+    Args:
+        value: The value.
+        limits: Least and greatest possible value.
+        clusters: Number of clusters that were seen.
+        level: Coverage, between 0 and 1.
+    """
+    others = 1 - ((1 - level) / 2) ** (1 / clusters)
+    low, high = min(limits), max(limits)
+    return value - others * (value - low), value + others * (high - value)
 
 
 def bootstrap_ends(draws: NDArray[np.float64], clusters: int, level: float = 0.95) -> tuple[float, float]:

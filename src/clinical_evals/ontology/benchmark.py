@@ -171,7 +171,7 @@ def build_report(results: Sequence[CohortEvalResult]) -> BenchmarkReport:
         intervals[method] = {}
         for score in SCORES:
             given = (getattr(result, score) for result in of_method)
-            summary = summarise([math.nan if value is None else value for value in given])
+            summary = summarise([math.nan if value is None else value for value in given], limits=(0, 1))
             if summary.n:
                 means[score][method] = summary.mean
             intervals[method][score] = Interval.of(summary)

@@ -232,7 +232,9 @@ def score_decomposition(
                 decomposed_strict_set_score=scores.decomposed.strict_set_score,
             )
         )
-    summary = summarise([result.gap for result in results], [result.cohort_id for result in results])
+    summary = summarise(
+        [result.gap for result in results], [result.cohort_id for result in results], limits=(-1, 1)
+    )
     return DecompositionReport(
         results=results,
         mean_gap=summary.mean,

@@ -106,7 +106,7 @@ def _around_mean(name: str, facts: MetricFacts, scored: list[SampleRow], unscore
     means = [
         math.fsum(of_sample) / len(of_sample) if of_sample else math.nan for of_sample in epochs.values()
     ]
-    summary = summarise(means, list(families.values()))
+    summary = summarise(means, list(families.values()), limits=facts.range)
     known = [value for value in values if not math.isnan(value)]
     figures = {
         "": summary.mean,

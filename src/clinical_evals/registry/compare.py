@@ -272,7 +272,8 @@ def _values(metric: str, pairs: Pairs) -> list[tuple[SampleRow, float, float]]:
 def _compare_metric(metric: str, facts: MetricFacts, pairs: Pairs, seed: int) -> MetricComparison:
     values = _values(metric, pairs)
     first, second = [a for _, a, _ in values], [b for _, _, b in values]
-    difference = compare_paired(first, second, [row.family for row, _, _ in values], seed=seed)
+    families = [row.family for row, _, _ in values]
+    difference = compare_paired(first, second, families, width=facts.width, seed=seed)
     labels = bool(values) and {*first, *second} <= {0.0, 1.0}
     mentioned = sum(metric in row.values or metric in other.values for row, other in pairs.both)
     return MetricComparison(

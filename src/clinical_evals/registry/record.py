@@ -75,6 +75,11 @@ class MetricFacts(_Strict):
         """Tell whether neither more nor less is better, but nearer to 0."""
         return not self.higher_is_better and self.range is not None and self.range[0] == -self.range[1]
 
+    @property
+    def width(self) -> float | None:
+        """Its greatest less its least value; None if it declares no range."""
+        return None if self.range is None else abs(self.range[1] - self.range[0])
+
     def worth(self, value: float) -> float:
         """Turn a value so that more is better."""
         if self.is_best_at_0:

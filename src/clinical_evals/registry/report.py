@@ -162,8 +162,8 @@ def build_sections(
 
         entries = [entry(place, names[place.run.run_id]) for place in shown]
         apart = [entry(place, names[place.run.run_id]) for place in board.apart[:MOST_RUNS]]
-        section = Section(board, _with_gaps(entries, board.headline), apart, len(board.places) - len(shown))
-        sections.append(section)
+        section = Section(board, entries, apart, len(board.places) - len(shown))
+        sections.append(replace(section, entries=_with_gaps(section)))
     return [
         replace(section, heading=heading)
         for section, heading in zip(sections, _headings(sections), strict=True)
@@ -214,8 +214,9 @@ def unscored_samples(entry: Entry) -> list[str]:
     return list(dict.fromkeys(row.sample for row in entry.rows or () if row.status == "unscored"))
 
 
-def _with_gaps(entries: Sequence[Entry], metric: str) -> list[Entry]:
+def _with_gaps(section: Section) -> list[Entry]:
     """Compare each run with the best one that has samples."""
+    entries, metric = section.entries, section.board.headline
     if not entries or entries[0].place.rank != 1 or entries[0].rows is None:
         return list(entries)
     best = entries[0]
@@ -233,7 +234,7 @@ def _with_gaps(entries: Sequence[Entry], metric: str) -> list[Entry]:
             sums[family] = sums.get(family, 0.0) + second - first
         if len(sums) >= _LEAST_FAMILIES:
             families, firsts, seconds = zip(*pairs, strict=True)
-            difference = compare_paired(firsts, seconds, families)
+            difference = compare_paired(firsts, seconds, families, width=section.facts.width)
             # Draws cannot say less than one in their number; the bound can.
             found[entry.name] = difference, min(difference.p, sign_flip_bound(np.array(list(sums.values()))))
     others = math.comb(len(entries), 2) - len(found)
