@@ -160,7 +160,7 @@ def _finished(
     )
     if len(found) < len(ids):
         logger.warning(
-            "%s has a summary for %d of %d dialogues; one without counts as not answered and is rated 1",
+            "%s has a summary for %d of %d dialogues; one without counts as not answered, so lowest",
             summaries, len(found), len(ids),
         )  # fmt: skip
     return found

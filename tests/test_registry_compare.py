@@ -87,7 +87,7 @@ def test_what_is_not_paired_or_not_scored_is_named_and_counted(registry: Path) -
 def test_runs_that_are_not_on_one_scale_say_what_differs(registry: Path) -> None:
     refused = ask("compare", "m/good", "m/other-rules")
     assert refused.exit_code == 2
-    assert "scorer signature (v 2, not 1; prompt abc, not unset)" in refused.stderr
+    assert "scorer signature (v 2, not 1; prompt abc, there none)" in refused.stderr
     assert ask("gate", "m/good", "m/other-rules", "--margin", "0.1").exit_code == 2
     anyway = ask("compare", "m/good", "m/other-rules", "--anyway")
     assert anyway.exit_code == 0

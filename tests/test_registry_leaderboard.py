@@ -128,7 +128,7 @@ def test_other_data_and_other_rules_get_tables_of_their_own() -> None:
     assert differs == {
         "same": None,
         "other-data": "dataset digest sha256:9999, not sha256:0123",
-        "other-rules": "scorer signature (max_claims 9, not unset)",
+        "other-rules": "scorer signature (max_claims 9, there none)",
     }
 
 

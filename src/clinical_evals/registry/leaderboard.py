@@ -260,7 +260,9 @@ def conditions_that_differ(run: RunView, first: RunView) -> str:
         (scorer, own), (its_scorer, other) = (parse_signature(view.signature) for view in (run, first))
         changed = [f"scorer {scorer}, not {its_scorer}"] if scorer != its_scorer else []
         changed += [
-            f"{name} {own.get(name, 'unset')}, not {other.get(name, 'unset')}"
+            f"{name} {own[name]}, not {other[name]}"
+            if name in own and name in other
+            else (f"{name} {own[name]}, there none" if name in own else f"no {name}, there {other[name]}")
             for name in dict.fromkeys([*own, *other])
             if own.get(name) != other.get(name)
         ]
