@@ -140,6 +140,21 @@ def test_a_fact_that_is_written_otherwise_says_how_it_was_read(files: Path) -> N
     assert [fact["words"] for fact in found] == ["500 mg", "every 12 hours", "every 12 hours", "2 weeks"]
 
 
+def test_without_a_judge_code_says_what_it_can(files: Path) -> None:
+    done = rubric(files, "--no-judge")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines() == [
+        "Not graded: no judge was to be asked",
+        "Facts: 3, of which 2 are in the dialogue",
+        "  dose “850 mg” (characters 66–72): not in the dialogue",
+    ]
+    value = result(rubric(files, "--no-judge", "--reference", str(files / "reference.txt"), "--json"))
+    assert (value["scores"], value["overall"], value["unscored"], value["judgedBy"]) == (None,) * 4
+    assert value["tokenF1"] == pytest.approx(2 * 7 / (7 + 12))
+    both = rubric(files, "--no-judge", "--fixture", str(files / "answer.txt"))
+    assert (both.exit_code, both.stderr.count("\n")) == (2, 1)
+
+
 def test_an_empty_summary_asks_nobody(files: Path) -> None:
     (files / "summary.txt").write_text(" \n–\n", encoding="utf-8")
     assert rubric(files).stdout.endswith("Judge: none asked, as the summary is empty\nFacts: 0\n")

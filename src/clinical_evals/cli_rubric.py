@@ -30,9 +30,15 @@ from clinical_evals.files import InputError, read_text
     metavar="FILE",
     help="A judge's answer, as it wrote it, instead of asking one: no network, no key.",
 )
+@click.option("--no-judge", is_flag=True, help="Ask nobody: only what code can say, without network and key.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON instead of a report.")
 def rubric(
-    dialogue: Path, summary: Path, reference: Path | None, fixture: Path | None, as_json: bool
+    dialogue: Path,
+    summary: Path,
+    reference: Path | None,
+    fixture: Path | None,
+    no_judge: bool,
+    as_json: bool,
 ) -> None:
     """Grade a summary: three scores from a judge, the overall grade and all else from code.
 
@@ -45,7 +51,9 @@ def rubric(
     from clinical_evals.live import LiveError
 
     try:
-        result, written = _grade(dialogue, summary, reference, fixture)
+        if no_judge and fixture is not None:
+            raise InputError("--no-judge and --fixture: choose one")
+        result, written = _grade(dialogue, summary, reference, fixture, judged=not no_judge)
     except InputError as error:
         _fail(error, 2)
     except LiveError as error:
@@ -62,7 +70,12 @@ def rubric(
 
 
 def _grade(
-    dialogue_path: Path, summary_path: Path, reference_path: Path | None, fixture_path: Path | None
+    dialogue_path: Path,
+    summary_path: Path,
+    reference_path: Path | None,
+    fixture_path: Path | None,
+    *,
+    judged: bool,
 ) -> tuple[dict[str, Any], str]:
     """Read everything that can be wrong, then ask and score; give the result and the summary."""
     dialogue, summary = read_text(dialogue_path), read_text(summary_path)
@@ -77,10 +90,10 @@ def _grade(
     from clinical_evals.summary.rubric import EMPTY_RATING, Rating, is_empty
     from clinical_evals.summary.scoring import score_summary
 
-    rating: Rating | None = EMPTY_RATING
+    rating: Rating | None = EMPTY_RATING if judged else None
     unscored: str | None = None
     judge: str | None = None
-    if not is_empty(summary):
+    if judged and not is_empty(summary):
         # An answer from a file would be the same after the repair turn.
         if answer is not None:
             reading, judge = read_rating(answer), "fixture"

@@ -22,14 +22,15 @@ def report(result: dict[str, Any], summary: str) -> str:
     """
     lines = []
     if result["scores"] is None:
-        lines.append(f"Not graded: {result['unscored']}")
+        lines.append(f"Not graded: {result['unscored'] or 'no judge was to be asked'}")
     else:
         lines.append(f"{'Overall Quality':<28} {result['overall']:>2} of 10, computed from")
         lines += [f"  {name:<26} {score:>2}" for name, score in result["scores"].items()]
     for flag in result["flags"]:
         kind, _, criterion = flag.partition(": ")
         lines.append(": ".join(["Flag", *([criterion] if criterion else []), _FLAGS.get(kind, kind)]))
-    lines.append(f"Judge: {printable(result['judgedBy'] or 'none asked, as the summary is empty')}")
+    if result["scores"] is not None or result["judgedBy"]:
+        lines.append(f"Judge: {printable(result['judgedBy'] or 'none asked, as the summary is empty')}")
     counts = result["factCounts"]
     lines.append(
         f"Facts: {counts['facts']}"
