@@ -49,9 +49,11 @@ class Case:
         self.cohort_id, self.name = cohort_id, name
         known = set(index.codes)
         self.truth = [code for code in codes if code in known]
-        self.named, self.found = retriever.read(name)
+        asked = read_query(name)
+        self.lacking = asked.lacking
+        self.named, self.found = retriever.read(asked)
         # The model learns from the whole name, also where the rules leave it nothing to do.
-        self.all_found = best.describe_candidates(index, read_query(name))
+        self.all_found = best.describe_candidates(index, asked)
         wanted = set(self.truth)
         places = [] if self.all_found is None else self.all_found[0].tolist()
         self.belongs = np.array([index.codes[place] in wanted for place in places], dtype=np.float64)
@@ -94,7 +96,8 @@ def score(index: Index, hierarchy: Hierarchy, case: Case, weights: best.Weights)
     """Give the published hierarchical score of one cohort."""
     if case.found is None and case.fixed is not None:
         return case.fixed  # no weight can change it
-    codes = [index.codes[place] for place in best.gather(index, case.named, case.found, weights)]
+    places = best.gather(index, case.named, case.found, weights, case.lacking)
+    codes = [index.codes[place] for place in places]
     coverage = set_coverage(match_scores(hierarchy, case.truth, codes), len(case.truth))
     penalty = over_inclusion_penalty(match_scores(hierarchy, codes, case.truth), len(codes))
     case.fixed = hierarchical_score(coverage, penalty)

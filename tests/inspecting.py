@@ -8,8 +8,12 @@ from typing import Any
 
 from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 
+from clinical_evals import tasks
+
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
+TASKS = tuple(getattr(tasks, name) for name in tasks.__all__)
+"""All tasks of the suite."""
 
 
 def inspect_eval(

@@ -8,15 +8,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from clinical_evals.tasks import (
-    code_set,
-    decomposition,
-    grounding,
-    judge_calibration,
-    retrieval,
-    summary,
-)
+from clinical_evals.tasks import retrieval, summary
 from inspect_ai import Task
+from inspecting import TASKS
 from registry_toys import record, run, settle
 
 from clinical_evals.cli import cli
@@ -29,7 +23,6 @@ from clinical_evals.registry.runs import view_record
 from clinical_evals.registry.spool import keep
 from clinical_evals.registry.verify import recount
 
-TASKS = (code_set, decomposition, grounding, judge_calibration, retrieval, summary)
 FORMULAS = {
     "strict": "ratio(grounded + 0.5 * partial, claims)",
     "recall": "ratio(found, gold)",

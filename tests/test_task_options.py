@@ -17,11 +17,11 @@ from clinical_evals.tasks import (
 from inspect_ai import Task
 from inspect_ai import eval as inspect_eval
 from inspect_ai._util.error import PrerequisiteError
+from inspecting import TASKS
 from rich.text import Text
 
 from clinical_evals.ontology import dense
 
-TASKS = (code_set, decomposition, grounding, judge_calibration, retrieval, summary)
 NOBODYS: list[Any] = [{}, {"a": 1}, float("nan"), [{}]]
 """What no option of any task takes."""
 ODD: list[Any] = [-1, True, [1, 2], ".", "nope", "\0", "[/red]", "x" * 5000]

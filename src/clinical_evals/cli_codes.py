@@ -116,5 +116,6 @@ def _read_lines(path: Path, lines: list[str]) -> list[str]:
         header = found[0] == lines[0] and not read_code(lines[0]) and _COLUMNS.search(lines[0]) is not None
         note = f"{path}: words behind a code are not read (lines: {with_words})"
         click.echo(f"Note: {note}{'; line 1 is taken for a header' if header else ''}", err=True)
-        found = found[header:]
+        if header:
+            del found[0]
     return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from clinical_evals.files import InputError
+from clinical_evals.files import InputError, printable
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -158,8 +158,6 @@ def _list_pages(location: "Location", address: str) -> None:
     """Name the page of each task's runs, for what MLflow opens with is for traces."""
     import sqlite3
     from contextlib import closing
-
-    from clinical_evals.files import printable
 
     if location.database is None or not location.database.exists():
         return

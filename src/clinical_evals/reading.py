@@ -19,10 +19,11 @@ Problem = Literal["empty", "no_object", "incomplete", "duplicate_keys", "misfit"
 kind asked for. `incomplete`: begun and never closed, or elided with dots. `duplicate_keys`: a key twice in
 one object. `misfit`: JSON that is not the answer asked for."""
 
+MAX_DEPTH = 100
+"""Levels of nesting; no answer asked for here has as many, and Python's own reader gives up near 1,000."""
+
 T = TypeVar("T")
 
-# Deeper than any answer asked for here; Python's own reader gives up near 1,000.
-_MAX_DEPTH = 100
 # A reasoning block is at the head of an answer if at most this much blank text stands before it.
 _HEAD = 1_000
 # The lenient reader is plain Python: a hostile answer may cost it no more than this many characters.
@@ -201,7 +202,7 @@ def _extent(text: str, start: int) -> tuple[int, Problem | None]:
     for token in _INSIDE.finditer(text, start):
         if token["open"]:
             stack.append("}" if token["open"] == "{" else "]")
-            if len(stack) > _MAX_DEPTH:
+            if len(stack) > MAX_DEPTH:
                 return len(text), "no_object"
         elif token["close"]:
             if token["close"] != stack[-1]:

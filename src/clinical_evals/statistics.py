@@ -1,7 +1,7 @@
 """Means with honest uncertainty: cluster-robust standard errors and seeded bootstrap intervals.
 
-A mean over samples that come in families (variants of one note) is less certain than their
-number suggests, so both the standard error and the interval treat a family as one draw.
+A mean over samples that come in families (variants of one note) is less certain than their number
+suggests, so both the standard error and the interval treat a family as one draw.
 """
 
 import math

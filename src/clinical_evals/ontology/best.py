@@ -129,14 +129,14 @@ class BestRetriever:
         """
         if k is not None:
             check_k(k)
-        named, found = self.read(query)
-        chosen = gather(self.index, named, found, self._weights, read_query(query).lacking)
+        asked = read_query(query)
+        named, found = self.read(asked)
+        chosen = gather(self.index, named, found, self._weights, asked.lacking)
         ranked = sorted((-score, self.index.codes[place], place) for place, score in chosen.items())
         return [Hit(code, self.index.names[place], -lost) for lost, code, place in ranked[:k]]
 
-    def read(self, query: str) -> tuple[NDArray[np.bool_], tuple[Places, Floats] | None]:
+    def read(self, asked: CohortQuery) -> tuple[NDArray[np.bool_], tuple[Places, Floats] | None]:
         """Mark what a name means outright, and describe the candidates for the rest of it."""
-        asked = read_query(query)
         named, left = self._named.read(asked, allowed(self.index, asked))
         return named, describe_candidates(self.index, left)
 

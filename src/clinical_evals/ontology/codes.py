@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from clinical_evals.ontology.hierarchy import Hierarchy
+from clinical_evals.reading import MAX_DEPTH
 
 # The second character is a digit in all categories but QA0, the third may be a letter (C4A).
 _CATEGORY = r"[A-Za-z](?:[0-9][0-9A-Za-z]|[A-Za-z][0-9])"
@@ -106,7 +107,6 @@ _REASONING_OPENS = re.compile(rf"\s*(?:<{_REASONING}>|◁think▷|\[think\])", r
 _FENCE = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 _CODE_KEY = re.compile(r"code|icd", re.IGNORECASE)
 _EXCLUDING_KEY = re.compile(r"exclu|not_?include", re.IGNORECASE)
-_MOST_LEVELS = 100  # as in `clinical_evals.reading`; no answer is nested deeper
 
 
 def without_reasoning(text: str) -> str:
@@ -137,7 +137,7 @@ def json_value(text: str) -> object:
 
 def _is_deep(value: list[Any] | dict[str, Any]) -> bool:
     level = [value]
-    for _ in range(_MOST_LEVELS):
+    for _ in range(MAX_DEPTH):
         inside = (inner for item in level for inner in (item.values() if isinstance(item, dict) else item))
         level = [inner for inner in inside if isinstance(inner, list | dict)]
         if not level:

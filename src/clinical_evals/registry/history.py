@@ -322,7 +322,7 @@ def _as_csv(histories: Sequence[History]) -> str:
             run, figure = point.run, point.run.figure(history.metric)
             lines.append(
                 [
-                    run.task, run.created, run.model, run.grader, point.scale, not point.why_not,
+                    run.task, run.created, run.model, run.graded_by, point.scale, not point.why_not,
                     point.why_not, history.metric, figure.mean, figure.lower, figure.upper, figure.n,
                     agreement(point.calibrations, ""), run.scored, run.rows, run.dataset.name,
                     run.dataset.digest, run.signature, run.eval_id, run.run_id,

@@ -72,7 +72,7 @@ def judges_of(run: RunView) -> list[str]:
 
 def remark(run: RunView) -> str:
     """Say if a run was graded by the very model it is about, or one of the same maker; else nothing."""
-    if not (run.graded or run.grader != run.model):
+    if not run.graded_by:
         return ""
     judges = judges_of(run)
     if run.model in judges:

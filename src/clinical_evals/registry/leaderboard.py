@@ -260,14 +260,19 @@ def conditions_that_differ(run: RunView, first: RunView) -> str:
         (scorer, own), (its_scorer, other) = (parse_signature(view.signature) for view in (run, first))
         changed = [f"scorer {scorer}, not {its_scorer}"] if scorer != its_scorer else []
         changed += [
-            f"{name} {own[name]}, not {other[name]}"
-            if name in own and name in other
-            else (f"{name} {own[name]}, there none" if name in own else f"no {name}, there {other[name]}")
+            _change(name, own.get(name), other.get(name))
             for name in dict.fromkeys([*own, *other])
             if own.get(name) != other.get(name)
         ]
         parts.append(f"scorer signature ({'; '.join(changed)})")
     return " and ".join(parts)
+
+
+def _change(name: str, own: str | None, other: str | None) -> str:
+    """Say how a setting differs from that of another run; None is unset."""
+    if own is None:
+        return f"no {name}, there {other}"
+    return f"{name} {own}, there none" if other is None else f"{name} {own}, not {other}"
 
 
 def _dataset(run: RunView) -> str:

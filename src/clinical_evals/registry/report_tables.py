@@ -128,8 +128,7 @@ def ranking(section: Section) -> Markup:
     rows = []
     for entry in section.entries:
         run, figure = entry.run, entry.run.figure(metric)
-        graded = run.graded or run.grader != run.model
-        grader = joined("graded by ", breakable(run.grader)) if graded else None
+        grader = joined("graded by ", breakable(run.graded_by)) if run.graded_by else None
         rows.append(
             [
                 joined(breakable(entry.name), grader and element("small", grader)),

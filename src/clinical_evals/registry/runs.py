@@ -103,6 +103,11 @@ class RunView:
         """Share of scored rows that count 0 because the model failed; NaN if none was scored."""
         return sum(self.failed.values()) / self.scored if self.scored else math.nan
 
+    @property
+    def graded_by(self) -> str:
+        """Name who graded it; empty if code alone scored it."""
+        return self.grader if self.graded or self.grader != self.model else ""
+
     def figure(self, metric: str) -> Figure:
         """Return one metric; all NaN if the run does not have it."""
         return self.figures.get(metric, Figure())

@@ -99,7 +99,7 @@ def as_csv(boards: Sequence[Board]) -> str:
             figures = [run.figure(metric) for metric in metrics]
             lines.append(
                 [
-                    run.task, place.rank, place.group, run.model, _grader(run),
+                    run.task, place.rank, place.group, run.model, run.graded_by,
                     agreement(place.calibrations, ""), run.dataset.name, run.dataset.digest, run.signature,
                     board.headline,
                     *(
@@ -128,7 +128,7 @@ def run_object(run: RunView, calibrations: Sequence[Calibration]) -> dict[str, A
     """Give every number of a run as it is written in JSON."""
     return {
         "model": run.model,
-        "grader": _grader(run),
+        "grader": run.graded_by,
         "judges": [
             {
                 "judge": one.judge,
@@ -171,11 +171,6 @@ def run_object(run: RunView, calibrations: Sequence[Calibration]) -> dict[str, A
         "eval_id": run.eval_id,
         "run_id": run.run_id,
     }
-
-
-def _grader(run: RunView) -> str:
-    """Name who graded a run; nobody did if code alone scored it."""
-    return run.grader if run.graded or run.grader != run.model else ""
 
 
 def about(run: RunView) -> str:

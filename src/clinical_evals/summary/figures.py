@@ -81,27 +81,27 @@ def figure_facts(*, judged: bool, references: bool) -> dict[str, dict[str, Any]]
         references: The dataset has reference summaries.
     """
     expected = "reference_facts" if references else "dialogue_facts"
-    support = f"first(ratio(supported, supported + unsupported), zero_if({expected}))"
+    ratio = f"first(ratio(supported, supported + unsupported), zero_if({expected}))"
+    support = {"fact_support": _SHARE | {"formula": ratio}}
     facts: dict[str, dict[str, Any]] = {}
     if judged:
         facts[OVERALL] = _POINTS | {"formula": overall_formula()}
         # What code counted stands next to what a judge said, however little room a table has.
-        facts["fact_support"] = _SHARE | {"formula": support}
+        facts |= support
         facts |= {criterion: _POINTS | {"formula": count} for criterion, count in SHORT.items()}
     if not references:
-        return facts | {"fact_support": _SHARE | {"formula": support}}
+        return facts | support
     found = "ratio(found, reference_facts)"
     sections = ", ".join(
         f"ratio(2 * {name}_overlap, {name}_reference + {name}_candidate)" for name in COMPARED
     )
     formulas = {
-        "fact_f1": f"harmonic(fact_support, {found})",
-        "fact_support": support,
         "token_f1": "ratio(2 * token_overlap, reference_tokens + candidate_tokens)",
         "token_precision": "first(ratio(token_overlap, candidate_tokens), zero_if(reference_tokens))",
         "token_recall": "first(ratio(token_overlap, reference_tokens), zero_if(candidate_tokens))",
         "soap_f1": f"mean({sections})",
     }
+    facts |= {"fact_f1": _SHARE | {"formula": f"harmonic(fact_support, {found})"}} | support
     return facts | {name: _SHARE | {"formula": formula} for name, formula in formulas.items()}
 
 

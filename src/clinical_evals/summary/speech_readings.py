@@ -6,6 +6,7 @@ twenty").
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from itertools import pairwise
 
@@ -27,30 +28,26 @@ def hours(text: str) -> list[Reading]:
 
 def habits(text: str) -> list[Reading]:
     """Read how often from when: "in the morning" is daily, "morning and night" twice a day."""
-    found = [
-        Reading(*match.span(), "frequency", every(1, "day"), "between", "", other=True)
-        for match in patterns.BY_HABIT.finditer(text)
-    ]
-    found += [
-        Reading(*match.span(), "frequency", every(1, "week"), "between", "", other=True)
-        for match in patterns.WEEKDAYS.finditer(text)
-    ]
-    for pattern, count in ((patterns.TWICE, 2), (patterns.THRICE, 3)):
-        found += [
-            Reading(*match.span(), "frequency", every(Fraction(1, count), "day"), "between", "", other=True)
-            for match in pattern.finditer(text)
-        ]
+    found = []
+    for pattern, how_often in (
+        (patterns.BY_HABIT, every(1, "day")),
+        (patterns.WEEKDAYS, every(1, "week")),
+        (patterns.TWICE, every(Fraction(1, 2), "day")),
+        (patterns.THRICE, every(Fraction(1, 3), "day")),
+    ):
+        found += [_frequency(match, how_often) for match in pattern.finditer(text)]
     for match in patterns.BABY_ASPIRIN.finditer(text):
         found.append(Reading(*match.span(), "dose", "81", "mg", "81", other=True))
     for match in patterns.BARE_TIMES.finditer(text):
         count = 1 if match[1] == "once" else 2 if match[1] == "twice" else int(match[2])
         if count:
-            span = match.span()
-            found.append(
-                Reading(*span, "frequency", every(Fraction(1, count), "day"), "between", "", other=True)
-            )
-            found.append(Reading(*span, "number", str(count), "time", str(count), other=True))
+            found.append(_frequency(match, every(Fraction(1, count), "day")))
+            found.append(Reading(*match.span(), "number", str(count), "time", str(count), other=True))
     return found
+
+
+def _frequency(match: re.Match[str], how_often: str) -> Reading:
+    return Reading(*match.span(), "frequency", how_often, "between", "", other=True)
 
 
 def without_withdrawn(found: list[Reading], text: str) -> list[Reading]:
